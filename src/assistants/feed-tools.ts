@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { optionalExpiry } from '../feeds/keeping.ts';
 import type { Note } from '../feeds/note.ts';
-import { oneLine, TITLE_LENGTH } from '../feeds/text.ts';
+import { oneLine, refuseAlt, TITLE_LENGTH } from '../feeds/text.ts';
 import type { Answer } from '../http/answer.ts';
 import type { NamedRequest } from '../read/reader.ts';
 import { feedJson } from '../read/views/feed-json.ts';
-import { existing, Refusal } from '../refusals.ts';
+import { existing } from '../refusals.ts';
 import { submissionOfNote } from '../requests/read-submission.ts';
 import type { Json } from '../schemas.ts';
 import { parseQuery, QUERY_RULE } from '../search/query.ts';
@@ -190,7 +190,7 @@ async function editNote(
   if (markdown === undefined) return shown(await editing.change(feed, id, { title, alt, expires }, caller));
   if (title !== undefined) oneLine('title', title, TITLE_LENGTH);
   optionalExpiry(expires);
-  if (alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
+  refuseAlt('md', alt);
   const submission = submissionOfNote({ type: 'md', meta: { tags: [] } }, new TextEncoder().encode(markdown));
   const replaced = await editing.replace(feed, id, submission, caller);
   if (title === undefined && expires === undefined) return shown(replaced);

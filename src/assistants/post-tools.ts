@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { noteKey } from '../feeds/keeping.ts';
 import { TAGS_RULE } from '../feeds/tags.ts';
-import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
+import { ALT_LENGTH, oneLine, pictureName, refuseAlt } from '../feeds/text.ts';
 import { attachment, type Submission } from '../ingest/submission.ts';
 import { createdNote } from '../read/views/note-json.ts';
 import { Refusal } from '../refusals.ts';
@@ -141,7 +141,7 @@ function fileOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submissi
   const name = pictureName(input.name ?? '') || undefined;
   const limit = noteLimit(type, maxImageBytes);
   const bytes = fromBase64(input.data, { field: 'data', limit, tooLarge: () => tooLarge(type, limit) });
-  if (type === 'md' && alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
+  refuseAlt(type, alt);
   return submissionOfNote(
     { type, meta: { ...ownMembers(input), ...(type !== 'md' && { alt, name }) } },
     bytes,

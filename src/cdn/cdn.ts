@@ -3,10 +3,8 @@ import type { ReadId } from '../feeds/names.ts';
 import { POST_TIMEOUT_MS, PostTarget } from '../post-target.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { AnnouncementOutcome } from '../telemetry/metrics.ts';
 import { Purges } from './purges.ts';
-
-/** What became of a request to the CDN, or of a change that it was not told. */
-type PurgeOutcome = 'accepted' | 'failed' | 'given_up' | 'dropped';
 
 interface CdnParts {
   /** Where it takes purges. */
@@ -15,7 +13,7 @@ interface CdnParts {
   readonly token: string | undefined;
   readonly storage: Pick<Storage, 'onChange'>;
   readonly log: Pick<Log, 'warn'>;
-  readonly observe: ((outcome: PurgeOutcome) => void) | undefined;
+  readonly observe: ((outcome: AnnouncementOutcome) => void) | undefined;
 }
 
 /** A cache in front: purges what it has of each feed that this process changes (docs/deploy.md, "Behind a CDN"). */

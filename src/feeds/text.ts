@@ -1,4 +1,5 @@
 import { Refusal, type RefusalCode } from '../refusals.ts';
+import type { NoteType } from './note-types.ts';
 
 /** Forbidden in one-line texts: C0 and C1 controls and DEL, line separators, text-direction overrides. */
 export const FORBIDDEN = /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
@@ -39,6 +40,11 @@ export function oneLine(
     throw new Refusal(code, `${field} must be at most ${max} characters long.`, { field });
   }
   return trimmed;
+}
+
+/** @throws Refusal `invalid_request` for an alternative text of a markdown note */
+export function refuseAlt(type: NoteType, alt: string | undefined): void {
+  if (type === 'md' && alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
 }
 
 /** One-line text of an older or hand-edited file: what `oneLine` refuses becomes a space. */

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { type ImageKey, isImageKey } from '../feeds/ids.ts';
 import { makeDataFolder, type Owner } from '../privileges.ts';
-import { storageFull } from '../storage/failures.ts';
+import { isDiskFull, storageFull, withoutPath } from '../storage/failures.ts';
 import { FolderSync } from '../storage/files/durable.ts';
 import { errorCode } from '../system-errors.ts';
 import {
@@ -208,8 +208,8 @@ function ignoreExists(error: NodeJS.ErrnoException): void {
 
 /** The refusal for a system error, without the path that is in its message. */
 function failure(error: unknown): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
+  const code = errorCode(error);
   if (code === undefined || !/^E[A-Z\d]+$/.test(code)) return error;
-  const cause = Object.assign(new Error(`${code} from ${syscall}`), { code });
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code) ? storageFull(cause) : imagesUnavailable(cause);
+  const cause = withoutPath(error);
+  return isDiskFull(code) ? storageFull(cause) : imagesUnavailable(cause);
 }

@@ -9,7 +9,7 @@ import type { NewNote, NoteMeta } from '../feeds/note.ts';
 import { type NoteType, typeName } from '../feeds/note-types.ts';
 import { wrongFormat } from '../feeds/picture-bytes.ts';
 import { validTags } from '../feeds/tags.ts';
-import { ALT_LENGTH, oneLine, pictureName, TITLE_LENGTH } from '../feeds/text.ts';
+import { ALT_LENGTH, oneLine, pictureName, refuseAlt, TITLE_LENGTH } from '../feeds/text.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { SETTINGS_FILE } from '../storage/files/names.ts';
 import {
@@ -244,8 +244,7 @@ async function metaOf(file: ZippedFile, type: NoteType): Promise<StoredMeta> {
 function checkedMeta(meta: NoteMeta, { key }: JsonObject, type: NoteType): NoteMeta {
   const line = (name: 'title' | 'alt' | 'sender', length: number) =>
     meta[name] && oneLine(name, meta[name], length);
-  if (type === 'md' && meta.alt !== undefined)
-    throw new Refusal('invalid_request', 'Only a picture has an alt.');
+  refuseAlt(type, meta.alt);
   const { expires } = meta;
   if (expires !== undefined && expires > Date.now()) expiryOf(new Date(expires).toISOString());
   return {

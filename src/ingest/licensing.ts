@@ -5,7 +5,7 @@ import { existing } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import { type NewLicense, toFeed } from '../writing/command.ts';
-import type { FeedLimits } from '../writing/limits.ts';
+import { type FeedLimits, limitsOf } from '../writing/limits.ts';
 
 /** Pages warn this long before a license ends, ms. */
 const SOON_MS = 14 * 24 * 60 * 60 * 1000;
@@ -46,8 +46,7 @@ export class Licensing {
   /** The limits of a feed, or of a future one, as known now; the storage decides at the write. */
   limitsOf(feed: Feed | undefined): FeedLimits {
     const { limits, licenses } = this.#parts;
-    const isLicensed = feed?.license !== undefined && licenses.isValid(feed.license.text);
-    return isLicensed ? limits : (limits.free ?? limits);
+    return limitsOf(limits, feed, (license) => licenses.isValid(license));
   }
 
   /** The tier of a feed, or of a future one. */

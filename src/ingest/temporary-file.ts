@@ -3,6 +3,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Refusal } from '../refusals.ts';
+import { isDiskFull } from '../storage/failures.ts';
 import { tempName } from '../storage/files/names.ts';
 import { errorCode } from '../system-errors.ts';
 
@@ -21,7 +22,7 @@ export async function temporaryFile(folder: string, pieces: AsyncIterable<Uint8A
     return file;
   } catch (cause) {
     await file.close();
-    if (!['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(cause) ?? '')) throw cause;
+    if (!isDiskFull(errorCode(cause))) throw cause;
     throw new Refusal('storage_full', 'There is no room for the body.', { cause });
   }
 }

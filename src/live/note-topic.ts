@@ -7,7 +7,7 @@ import type { Reader } from '../read/reader.ts';
 import { type Arrival, BEFORE_ALL } from '../storage/arrivals.ts';
 import type { FeedChange, Storage } from '../storage/storage.ts';
 import { encodeEvent, type NoteEvent, type StreamFormat } from './note-events.ts';
-import { Listener, type Subscription, Topic, type TopicOwner } from './topic.ts';
+import { BATCH_SIZE, Listener, type Subscription, Topic, type TopicOwner } from './topic.ts';
 
 /** Notes that a client gets that was away; of more only the last ones, and a `reset`. */
 const MOST_CAUGHT_UP = 100;
@@ -15,8 +15,6 @@ const MOST_CAUGHT_UP = 100;
 const MOST_AT_ONCE = 1_000;
 /** Changes of notes that are kept for the next look-up. */
 const MOST_CHANGES = 1_000;
-/** Listeners served in one turn of the event loop. */
-const BATCH_SIZE = 250;
 /** Events that several listeners are sent one after the other. */
 const SHARED_BYTES = 4 * 1024 * 1024;
 

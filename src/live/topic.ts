@@ -4,6 +4,9 @@ import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { LiveSource, LiveStream } from '../http/answer.ts';
 import type { FeedChange, Storage } from '../storage/storage.ts';
 
+/** Listeners served in one turn of the event loop. */
+export const BATCH_SIZE = 250;
+
 /** Who opened a stream, and what admitted it. */
 export interface Subscription {
   readonly client: string;

@@ -2,10 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Feed } from '../feeds/feed.ts';
 import type { LiveStream } from '../http/answer.ts';
 import { feedVersion, publicFeedVersion } from '../read/views/document.ts';
-import { Listener, type Subscription, Topic } from './topic.ts';
-
-/** Listeners served in one turn of the event loop. */
-export const BATCH_SIZE = 250;
+import { BATCH_SIZE, Listener, type Subscription, Topic } from './topic.ts';
 
 const GONE = changeEvent('0');
 

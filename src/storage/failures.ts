@@ -39,6 +39,14 @@ export function fromFailure({ refusal, position, message, code, syscall, cause: 
   return Object.assign(new Error(message, { cause }), { code, syscall });
 }
 
+/** Codes of the system for a disk, a quota or a file that takes no more bytes. */
+const FULL: readonly (string | undefined)[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+/** Whether the system has no room for more bytes, by the code of its error. */
+export function isDiskFull(code: string | undefined): boolean {
+  return FULL.includes(code);
+}
+
 /** The medium has no room. The cause must hold no path. */
 export function storageFull(cause: unknown): Refusal {
   return new Refusal('storage_full', 'The storage is full.', { cause });
@@ -54,6 +62,14 @@ export function unfinishedMove(what: string): Error {
   return new Error(
     `${what} is the target of a move that has not been finished: run the same "npm run move" again, or remove what ` +
       'is there.',
+  );
+}
+
+/** The error of a start on a database whose schema has a higher version than this program knows: a sentence for the operator. */
+export function newerSchema(version: number, known: number): Error {
+  return new Error(
+    `The database was made by a newer version of this service (schema ${version}, this one knows ${known}): ` +
+      'start that version.',
   );
 }
 

@@ -71,7 +71,8 @@ const ALIKE: Partial<Record<Name, Aggregator>> = {
 };
 
 const ANNOUNCEMENT_OUTCOMES = ['accepted', 'failed', 'given_up', 'dropped'] as const;
-type AnnouncementOutcome = (typeof ANNOUNCEMENT_OUTCOMES)[number];
+/** What became of an attempt to tell a WebSub hub or the CDN of a change, or of a change that it was not told. */
+export type AnnouncementOutcome = (typeof ANNOUNCEMENT_OUTCOMES)[number];
 
 /** Buckets, in seconds. From a cached answer to one that waited for every limit. */
 const REQUEST_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];

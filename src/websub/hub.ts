@@ -3,10 +3,8 @@ import { jsonFeedUrl, rssUrl } from '../feeds/urls.ts';
 import { POST_TIMEOUT_MS, PostTarget } from '../post-target.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { AnnouncementOutcome } from '../telemetry/metrics.ts';
 import { Announcements } from './announcements.ts';
-
-/** What became of an attempt to tell a hub of a feed, or of a change that it was not told. */
-export type AnnouncementOutcome = 'accepted' | 'failed' | 'given_up' | 'dropped';
 
 export interface HubParts {
   /** Base of the topics, without a trailing slash. */

@@ -9,6 +9,7 @@ import {
   type NoteContent,
   type NoteMeta,
 } from '../feeds/note.ts';
+import { refuseAlt } from '../feeds/text.ts';
 import type { LicenseCheck } from '../licenses/licenses.ts';
 import { Refusal } from '../refusals.ts';
 import {
@@ -23,7 +24,7 @@ import {
   type Post,
 } from './command.ts';
 import { feedEtag, noteEtag, refuseUnlessMatching } from './etags.ts';
-import { type FeedLimits, type Room, refuseBeyond, refuseBytes, refusePicture } from './limits.ts';
+import { type FeedLimits, limitsOf, type Room, refuseBeyond, refuseBytes, refusePicture } from './limits.ts';
 
 /** Settings of the instance that decide about writes. */
 export interface WritingRules {
@@ -348,7 +349,7 @@ function described(
   { title, alt, tags, expires }: Describe['meta'],
   now: number,
 ): NoteMeta {
-  if (type === 'md' && alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
+  refuseAlt(type, alt);
   const after = {
     ...meta,
     title: (title ?? meta.title) || undefined,
@@ -361,15 +362,10 @@ function described(
   return isSame ? after : { ...after, edited: now };
 }
 
-/** The limits of a feed at this moment: a license may end at any. */
-function limitsOf(limits: FeedLimits, { license }: Feed, { isLicenseValid }: WritingRules): FeedLimits {
-  return license && isLicenseValid?.(license.text) ? limits : (limits.free ?? limits);
-}
-
 function roomOf(limits: FeedLimits, feed: Feed, { bytes = 0 }: State, rules: WritingRules): Room {
   const { maxBytes } = rules;
   const instanceBytes = maxBytes === 0 ? Number.POSITIVE_INFINITY : maxBytes - bytes;
-  return { ...limitsOf(limits, feed, rules), instanceBytes };
+  return { ...limitsOf(limits, feed, rules.isLicenseValid), instanceBytes };
 }
 
 function isMeant({ key, passwordHash }: Feed, target: ExistingFeed): boolean {

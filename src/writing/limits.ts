@@ -1,6 +1,7 @@
 import type { Feed } from '../feeds/feed.ts';
 import { contentSize, type NewNote } from '../feeds/note.ts';
 import type { NoteType } from '../feeds/note-types.ts';
+import type { LicenseCheck } from '../licenses/licenses.ts';
 import { Refusal } from '../refusals.ts';
 
 /** The limits of a feed at the time of a write. */
@@ -20,6 +21,16 @@ export interface FeedLimits {
 }
 
 export const NO_LIMITS: FeedLimits = { texts: 0, images: 0 };
+
+/** The limits of a feed at this moment, because a license may end at any: those of the free tier unless it has a valid license. */
+export function limitsOf(
+  limits: FeedLimits,
+  feed: Pick<Feed, 'license'> | undefined,
+  isLicenseValid: LicenseCheck | undefined,
+): FeedLimits {
+  const license = feed?.license;
+  return license && isLicenseValid?.(license.text) ? limits : (limits.free ?? limits);
+}
 
 /** Numbers of markdown notes and of pictures. */
 interface Counts {

@@ -1,9 +1,8 @@
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
-import { storageFull, storeUnavailable, withoutPath } from '../failures.ts';
+import { isDiskFull, storageFull, storeUnavailable, withoutPath } from '../failures.ts';
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM']);
-const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 const UNAVAILABLE = new Set(
   'EROFS EACCES EPERM EIO ENOENT ENOTDIR ENODEV ENOTCONN ESTALE ETIMEDOUT EMFILE ENFILE'.split(' '),
 );
@@ -27,7 +26,7 @@ export function unavailable(cause?: unknown): Refusal {
 export function asRefusal(error: unknown): unknown {
   if (error instanceof Refusal) return error;
   const code = errorCode(error) ?? '';
-  if (FULL.has(code)) return storageFull(withoutPath(error));
+  if (isDiskFull(code)) return storageFull(withoutPath(error));
   return UNAVAILABLE.has(code) ? unavailable(error) : withoutPath(error);
 }
 

@@ -10,10 +10,9 @@ import {
   maxExamined,
 } from '../arrivals.ts';
 import type { Database } from './database.ts';
-import { isLive } from './note-rows.ts';
+import { isLive, OF_FEED } from './note-rows.ts';
 import { statement } from './transaction.ts';
 
-const OF_FEED = '= (SELECT id FROM feeds WHERE id = $1 AND name IS NOT NULL)';
 /** Transactions lock their feed, so they are visible in the order of this time; those of before have no other than their date. */
 const ARRIVED = 'coalesce(arrived_at, created_at)';
 const ARRIVAL = `${ARRIVED} AS at, id, least(created_at, ${ARRIVED}) AS date`;

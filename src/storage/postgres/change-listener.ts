@@ -3,7 +3,7 @@ import type { Client, ClientConfig, QueryConfig, QueryResultRow } from 'pg';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { CHANGE_CHANNEL } from './change-notice.ts';
-import { type Statement, statement } from './transaction.ts';
+import { NOW, type Statement, statement } from './transaction.ts';
 import { WriterClient } from './writer-client.ts';
 
 /** From the beginning of a round trip, or of a try to connect, to that of the next one, in ms. */
@@ -23,8 +23,6 @@ const PROCESS_TTL_MS = 60_000;
 /** The `application_name` of the connection, of which every process has one. */
 const LISTENER_NAME = 'note-feed-listener';
 const FEATURE_NOT_SUPPORTED = '0A000';
-
-const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 interface State {
   /** What of all transactions this round trip saw. */

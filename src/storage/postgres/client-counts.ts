@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { BatchedCalls } from '../batcher.ts';
 import type { SharedCounts, SharedUsage, UsageReport } from '../storage.ts';
 import type { Database } from './database.ts';
-import { columnsOf, statement } from './transaction.ts';
+import { columnsOf, NOW, statement } from './transaction.ts';
 
 /** The span in which is counted, in ms. */
 const WINDOW = 60_000;
@@ -17,7 +17,7 @@ const COUNT = statement<{ client: string; granted: number; total: number; wait_m
   SELECT client, ARRAY[now], ARRAY[done + granted], granted
   FROM (
     SELECT client, done, least(wanted, greatest($4 - done, 0)) AS granted,
-      (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now
+      ${NOW} AS now
     FROM unnest($1::text[], $2::integer[], $3::integer[]) AS told (client, done, wanted)
     ORDER BY client COLLATE "C"
   ) AS alone
@@ -37,13 +37,13 @@ const COUNT = statement<{ client: string; granted: number; total: number; wait_m
     SELECT array_agg(time ORDER BY time), array_agg(count ORDER BY time), (SELECT granted FROM more) FROM seconds
   )
   RETURNING client, granted, (SELECT sum(count)::integer FROM unnest(counts) AS count) AS total,
-    times[1] + ${WINDOW} - (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS wait_ms`;
+    times[1] + ${WINDOW} - ${NOW} AS wait_ms`;
 
 /** Another container may be using a row: then it is not to be forgotten. */
 const FORGET = statement('forget_clients')`
   DELETE FROM client_counts WHERE client IN (
     SELECT client FROM client_counts
-    WHERE abs(times[cardinality(times)] - (extract(epoch FROM clock_timestamp()) * 1000)::bigint) >= ${WINDOW}
+    WHERE abs(times[cardinality(times)] - ${NOW}) >= ${WINDOW}
     FOR UPDATE SKIP LOCKED
   )`;
 

@@ -9,6 +9,9 @@ export const NOTE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 THEN con
 /** Whether a note has not expired at a time. */
 export const isLive = (now: `$${number}`) => `(expires_at IS NULL OR expires_at > ${now})`;
 
+/** Whether a note is of the feed that the first value, a `Feed.key`, names. The notes of a deleted feed stay for a while. */
+export const OF_FEED = '= (SELECT id FROM feeds WHERE id = $1 AND name IS NOT NULL)';
+
 const BYTEA_OID = 17;
 const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;

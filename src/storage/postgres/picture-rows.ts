@@ -12,11 +12,10 @@ import {
   RESERVED_MS,
 } from '../picture-rows.ts';
 import type { Database } from './database.ts';
-import { type Statement, statement, type Transaction } from './transaction.ts';
+import { NOW, type Statement, statement, type Transaction } from './transaction.ts';
 
 /** How long one process is the only one that removes objects and notes that are due after it has last done so, in ms. */
 const LEAD_MS = 10_000;
-const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < ($1, $2, $3, $4)';
 const VERSION = 'feed = $1 AND id = $2 AND type = $3 AND modified_at = $4';
 

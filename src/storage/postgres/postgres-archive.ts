@@ -17,7 +17,7 @@ import { addToCounts } from './feed-counts.ts';
 import { MOVE_TABLE } from './move-lock.ts';
 import { insertNotes } from './note-rows.ts';
 import { migrate } from './schema.ts';
-import { type Statement, statement, type Transaction } from './transaction.ts';
+import { COMMIT_LATER, type Statement, statement, type Transaction } from './transaction.ts';
 
 /** Limits of one answer: rows, and bytes of notes, but at least one note. */
 const ROWS = 100;
@@ -64,7 +64,6 @@ const SET_MARK = { name: 'set_mark', text: `INSERT INTO ${MOVE_TABLE} VALUES ($1
 const DROP_MARK_TABLE = { name: 'drop_mark_table', text: `DROP TABLE ${MOVE_TABLE}` };
 /** The next start of the service finds out what its limit makes due. */
 const RESET_KEEP_DAYS = { name: 'reset_keep_days', text: 'UPDATE sweeper SET keep_days = 0' };
-const COMMIT_LATER = { name: 'commit_later', text: 'SET LOCAL synchronous_commit = off' };
 
 /** The instance in a PostgreSQL database, which nothing else uses (`MoveLock`). */
 export class PostgresArchive extends DatabaseArchive {
@@ -148,7 +147,7 @@ export class PostgresArchive extends DatabaseArchive {
     });
   }
 
-  /** A crash of the server may lose the last commits, but none in part, and the move goes on from there. */
+  /** The move goes on from what a crash of the server left. */
   #write(work: (transaction: Transaction) => Promise<void>): Promise<void> {
     return this.#database.transaction(async (transaction) => {
       transaction.send(COMMIT_LATER, []);

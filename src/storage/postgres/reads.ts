@@ -45,7 +45,7 @@ import { FILE_COLUMNS, type FileRow, type Piece, storedFile } from '../stored-fi
 import { findArrivals } from './arrival-reads.ts';
 import type { Database } from './database.ts';
 import { mayWorkAlone } from './failures.ts';
-import { CONTENTLESS_COLUMNS, isLive, NOTE_COLUMNS } from './note-rows.ts';
+import { CONTENTLESS_COLUMNS, isLive, NOTE_COLUMNS, OF_FEED } from './note-rows.ts';
 import { listFeeds, totals } from './overview.ts';
 import { columnsOf, statement } from './transaction.ts';
 
@@ -57,8 +57,6 @@ const PIECE_BYTES = 256 * 1024;
 
 export const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
 const TEXT = typeNumber('md');
-/** The first value is `Feed.key`. The notes of a deleted feed stay for a while. */
-const OF_FEED = '= (SELECT id FROM feeds WHERE id = $1 AND name IS NOT NULL)';
 
 interface PlacedRow extends NoteRow {
   /** Null in the row of an empty page. */

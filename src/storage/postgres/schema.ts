@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { newerSchema } from '../failures.ts';
 import { connect } from './connection-options.ts';
 import { WrongDatabase } from './failures.ts';
 import { LEVEL } from './feed-counts.ts';
@@ -216,10 +217,7 @@ export async function readVersion(client: Client): Promise<number | undefined> {
     const { rows } = await client.query<{ version: number }>(`SELECT version FROM ${VERSION_TABLE}`);
     const version = rows[0]?.version ?? 0;
     if (version <= SCHEMA_VERSION) return version;
-    throw new WrongDatabase(
-      `The database was made by a newer version of this service (schema ${version}, this one knows ` +
-        `${SCHEMA_VERSION}): start that version.`,
-    );
+    throw new WrongDatabase(newerSchema(version, SCHEMA_VERSION).message);
   }
   for (const [, table = ''] of MIGRATIONS.join().matchAll(CREATED_TABLES))
     if (await isThere(client, table))

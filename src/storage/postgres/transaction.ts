@@ -30,6 +30,15 @@ export function statement<R extends QueryResultRow = never>(name: string) {
 /** Each statement sees what others have committed before it, whatever the server's default is. */
 export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
+/** The server's clock, ms since the epoch. */
+export const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+/** A transaction that begins so does not wait for the disk: a crash of the server may lose it, but not a part of it. */
+export const COMMIT_LATER: Statement<never> = {
+  name: 'commit_later',
+  text: 'SET LOCAL synchronous_commit = off',
+};
+
 /** The columns of rows, as `unnest` takes them. */
 export function columnsOf<R>(rows: readonly R[], ...names: readonly (keyof R)[]): unknown[][] {
   return names.map((name) => rows.map((row) => row[name]));

@@ -4,11 +4,10 @@ import type { NoteMeta } from '../../feeds/note.ts';
 import { metaOf } from '../rows.ts';
 import type { Database } from './database.ts';
 import { ALL_FEEDS, MARK_FEED, SEARCH_VERSION, WORD_INDEX } from './search-schema.ts';
-import { columnsOf, type Statement, statement, type Transaction } from './transaction.ts';
+import { COMMIT_LATER, columnsOf, NOW, type Statement, statement, type Transaction } from './transaction.ts';
 
 /** How long one process is the only one that makes words after it last said so, ms. */
 const LEAD_MS = 3_000;
-const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 /** Limits of a batch: notes, and bytes of their texts, but at least one. */
 const NOTES = 500;
 const BYTES = 2 * 1024 * 1024;
@@ -87,11 +86,6 @@ const MARK_WORDS = statement('mark_words')`
 const MARK_QUEUE = statement('mark_queue')`
   INSERT INTO words_to_make (${KEY}) SELECT ${MARK_FEED}, 0, '', 0
   WHERE NOT EXISTS (SELECT FROM words_to_make WHERE feed = ${MARK_FEED})`;
-/** A crash of the server may lose the last batches, but none in part: they are made again. */
-const COMMIT_LATER: Statement<never> = {
-  name: 'commit_words_later',
-  text: 'SET LOCAL synchronous_commit = off',
-};
 
 /** The row that says how far words are made is gone. */
 export class SearchEmptied extends Error {}
@@ -227,6 +221,7 @@ export class WordMaker {
 
   #alone(work: (transaction: Transaction) => void): Promise<void> {
     return this.#database.transaction(async (transaction) => {
+      // Batches that a crash of the server loses are made again.
       transaction.send(COMMIT_LATER, []);
       if ((await transaction.run(HELD, [this.#name])).length === 0) throw new NotLeading();
       work(transaction);

@@ -10,7 +10,7 @@ import {
   maxExamined,
 } from '../arrivals.ts';
 import { preparer } from './connection.ts';
-import { IS_LIVE } from './note-rows.ts';
+import { IS_LIVE, OF_FEED } from './note-rows.ts';
 
 /** Reads the order in which notes came: with one writer it is that of their rows. */
 export class ArrivalReads {
@@ -38,15 +38,13 @@ export class ArrivalReads {
 
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
-  const ofFeed =
-    'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.id = ? AND feeds.name IS NOT NULL';
   return {
     // `+row`: by the index of dates, because the rows after a place are those of all feeds.
     after: prepare<[string, number, number, number, number], Arrival>`
-      SELECT notes.row AS at, notes.id, notes.created_at AS date ${ofFeed}
+      SELECT notes.row AS at, notes.id, notes.created_at AS date ${OF_FEED}
       AND notes.created_at > ? AND +notes.row > ? AND ${IS_LIVE}
       ORDER BY notes.created_at DESC, notes.id DESC, notes.type DESC LIMIT ?`,
     place: prepare<[string, string], Arrival>`
-      SELECT notes.row AS at, notes.id, min(notes.created_at, notes.modified_at) AS date ${ofFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
+      SELECT notes.row AS at, notes.id, min(notes.created_at, notes.modified_at) AS date ${OF_FEED} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
   };
 }

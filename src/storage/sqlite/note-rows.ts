@@ -25,6 +25,10 @@ export const NOTE_COLUMNS = `${CONTENTLESS_COLUMNS}, iif(notes.type = 0, notes.c
 /** Whether a note is not expired at a time. A note without expiry costs a look into a small index, and none of its own pages. */
 export const IS_LIVE = 'NOT EXISTS (SELECT 1 FROM expiries WHERE note = notes.row AND expires_at <= ?)';
 
+/** The notes of the feed that a value, a `Feed.key`, names. The notes of a deleted feed stay for a while. */
+export const OF_FEED =
+  'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.id = ? AND feeds.name IS NOT NULL';
+
 /** A note as it is looked up to be changed. */
 export type StoredNote = NoteRow & TaggedNote & { readonly row: number; readonly image_key: ImageKey | null };
 

@@ -29,7 +29,7 @@ import { FILE_COLUMNS, type FileRow, type Piece } from '../stored-file.ts';
 import { mostUsed } from '../tag-counts.ts';
 import { ArrivalReads } from './arrival-reads.ts';
 import { type Connection, preparer } from './connection.ts';
-import { IS_LIVE, NOTE_COLUMNS } from './note-rows.ts';
+import { IS_LIVE, NOTE_COLUMNS, OF_FEED } from './note-rows.ts';
 
 const TEXT = typeNumber('md');
 /** The most feeds that `due` names. */
@@ -154,8 +154,6 @@ type Place = ReturnType<typeof placeOf>;
 
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
-  const ofFeed =
-    'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.id = ? AND feeds.name IS NOT NULL';
   const place = '(notes.created_at, notes.id, notes.type)';
   const newestFirst = 'notes.created_at DESC, notes.id DESC, notes.type DESC';
   return {
@@ -169,11 +167,11 @@ function prepareStatements(db: Database) {
     due: prepare<[number], { name: FeedName }>`
       SELECT name FROM feeds WHERE due_at <= ? ORDER BY due_at LIMIT ${DUE_FEEDS}`,
     note: prepare<[string, string, number], NoteRow>`
-      SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? AND ${IS_LIVE} ORDER BY notes.type LIMIT 1`,
+      SELECT ${NOTE_COLUMNS} ${OF_FEED} AND notes.id = ? AND ${IS_LIVE} ORDER BY notes.type LIMIT 1`,
     noteOfFile: prepare<[string, string, number, number], NoteRow>`
-      SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? AND notes.type = ? AND ${IS_LIVE}`,
+      SELECT ${NOTE_COLUMNS} ${OF_FEED} AND notes.id = ? AND notes.type = ? AND ${IS_LIVE}`,
     page: prepare<[string, ...Place, number, number], NoteRow>`
-      SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT ?`,
+      SELECT ${NOTE_COLUMNS} ${OF_FEED} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT ?`,
     tagged: prepare<[string, string, ...Place, number, number], NoteRow>`
       SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
       WHERE feeds.id = ? AND feeds.name IS NOT NULL AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
@@ -185,9 +183,9 @@ function prepareStatements(db: Database) {
       AND NOT EXISTS (SELECT 1 FROM expiries WHERE note = tags.note AND expires_at <= ?)
       GROUP BY tags.tag`,
     older: prepare<[string, ...Place, number], { id: NoteId }>`
-      SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT 1`,
+      SELECT notes.id ${OF_FEED} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT 1`,
     newer: prepare<[string, ...Place, number], { id: NoteId }>`
-      SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?) AND ${IS_LIVE}
+      SELECT notes.id ${OF_FEED} AND ${place} > (?, ?, ?) AND ${IS_LIVE}
       ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
     stat: prepare<[...RefValues, string, number, number], FileRow>`
       SELECT ${FILE_COLUMNS}, (SELECT expires_at FROM expiries WHERE note = notes.row) AS expires_at

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { newerSchema } from '../failures.ts';
 
 /**
  * What makes each version of the schema from the one before; the place in the list, from 1, is the version. What has
@@ -139,11 +140,7 @@ export function migrate(db: Database, keepDays?: number): void {
 
 /** Throws an error with a sentence for the operator if a schema is of a newer version. */
 export function mustBeKnown(version: number): void {
-  if (version <= SCHEMA_VERSION) return;
-  throw new Error(
-    `The database was made by a newer version of this service (schema ${version}, this one knows ` +
-      `${SCHEMA_VERSION}): start that version.`,
-  );
+  if (version > SCHEMA_VERSION) throw newerSchema(version, SCHEMA_VERSION);
 }
 
 /**
