@@ -6,7 +6,7 @@ const PARENT_CHECK_MS = 1000;
 const ECHO_MS = 500;
 
 /** Requests to end this process; each settles with the reason. */
-export interface StopRequests {
+interface StopRequests {
   /** To end when its clients have gone to other processes. */
   readonly drain: Promise<string>;
   readonly stop: Promise<string>;

@@ -27,7 +27,7 @@ export interface NoteMeta {
 }
 
 /** What the answer to the same post under the same key needs. */
-export interface PostedUnderKey {
+interface PostedUnderKey {
   /** Of everything that was sent, in base64url. */
   readonly hash: string;
   /** The pictures of a form, in order; undefined for a post that was no form. */

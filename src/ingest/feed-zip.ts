@@ -58,7 +58,7 @@ export interface ZippedFile {
 }
 
 /** A file that is not taken. */
-export interface RefusedFile {
+interface RefusedFile {
   readonly name: string;
   readonly refusal: Refusal;
 }

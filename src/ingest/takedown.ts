@@ -14,7 +14,7 @@ import { changeFeed } from './change-feed.ts';
 const MAX_ATTEMPTS = 5;
 
 /** What a report names. */
-export interface TakedownTarget {
+interface TakedownTarget {
   readonly readId: string;
   /** The id of a note, or its file if there is a dot in it; undefined for the feed. */
   readonly note: string | undefined;

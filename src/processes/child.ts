@@ -4,7 +4,7 @@ import type { ProcessMetrics } from '../telemetry/process-metrics.ts';
 import { type Order, type Report, SUPERVISED } from './messages.ts';
 import { passLinesOn } from './whole-lines.ts';
 
-export interface ChildOptions {
+interface ChildOptions {
   /** Settings beside those of this process's environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Gets whole lines of its log. */

@@ -10,7 +10,7 @@ export const MAX_METADATA_BYTES = 256 * 1024;
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Members of a metadata file besides the note's own. */
-export interface BesideMeta {
+interface BesideMeta {
   /** Date of a hand-placed note, whole ms since the epoch. */
   readonly created?: number | undefined;
   /** Members that the service does not know: they belong to other programs, so a change keeps them. Undefined if none. */

@@ -4,7 +4,7 @@ import type { Due } from '../../writing/due.ts';
 import type { IndexedFeed } from './feed-index.ts';
 
 /** A note that is to be removed. */
-export type DueNote = Ordered & { readonly file: NoteFile };
+type DueNote = Ordered & { readonly file: NoteFile };
 
 /** At most so many of the notes of a feed that are due, as far as the index knows: those that expired, then the oldest. */
 export function dueNotes(

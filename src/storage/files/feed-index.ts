@@ -29,7 +29,7 @@ const STARTED_AT = Date.now().toString(36);
 let versions = 0;
 
 /** What the folder of a feed tells of it. */
-export interface FolderState {
+interface FolderState {
   /** See `folderIdentity`. */
   readonly identity: string;
   /** Ms since the epoch, like the next. */

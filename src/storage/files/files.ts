@@ -18,7 +18,6 @@ import { indexOfFolder } from '../index-place.ts';
 import { KeyedLock } from '../keyed-lock.ts';
 import { openIndex } from '../open-index.ts';
 import type { NoteIndexer } from '../search/note-indexer.ts';
-
 import type {
   FeedChange,
   FeedListPage,
@@ -35,7 +34,6 @@ import type {
 } from '../storage.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { dueNotes } from './due-notes.ts';
-
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
 import { listFeeds } from './feed-lists.ts';

@@ -34,7 +34,7 @@ const AT_ONCE = 16;
 const NO_STATE = { identity: '', createdAt: 0, changedAt: 0 };
 
 /** `kind`: a file where a folder must be, or the like. `lines`: some lines of a file. */
-export type Problem =
+type Problem =
   | 'name'
   | 'extension'
   | 'kind'
@@ -58,7 +58,7 @@ export interface Finding {
 }
 
 /** What is in the folder of a feed. */
-export interface InspectedFeed {
+interface InspectedFeed {
   /** Without its notes; undefined if the service does not take it. */
   readonly feed?: IndexedFeed;
   readonly noteCount: number;

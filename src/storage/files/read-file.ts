@@ -93,7 +93,7 @@ interface Opened {
 }
 
 /** Opens a regular file for reading; undefined when there is none. The caller closes the descriptor. */
-export async function openFile(path: string): Promise<Opened | undefined> {
+async function openFile(path: string): Promise<Opened | undefined> {
   let fd: number | undefined;
   try {
     fd = await sys.open(path, sys.READ);

@@ -5,7 +5,7 @@ import type { OperatorRecord, OperatorRecordKind } from '../operator-records.ts'
 import { BLOCKED_FILE, BLOCKLIST_FILE, REPORTS_FILE, TOMBSTONES_FILE } from './names.ts';
 
 /** How the records of a kind are kept in a file of the data folder, one in each line. */
-export interface RecordLines {
+interface RecordLines {
   readonly file: string;
   /** The record of a line; undefined for one that cannot be read. */
   parse(line: string): OperatorRecord | undefined;

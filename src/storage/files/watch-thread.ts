@@ -34,7 +34,7 @@ export type WatchNotice =
 export type WatchMessage = { readonly kind: 'ready' } | WatchNotice;
 
 /** Receives what a watch of the data folder reports. */
-export interface WatchListener {
+interface WatchListener {
   onNotice(notice: WatchNotice): void;
   /** The watch has died, and is started again. */
   onDeath(cause: Error): void;

@@ -36,7 +36,7 @@ const DELETE = statement('delete_notes')`
   WHERE notes.feed = gone.feed AND notes.id = gone.id AND notes.type = gone.type`;
 
 /** A note, and when it came (`feeds.changed_at` of its transaction); null for one that another storage had. */
-export interface ArrivingNote extends InsertedNote {
+interface ArrivingNote extends InsertedNote {
   readonly arrived_at: number | null;
 }
 

@@ -13,7 +13,7 @@ const NOTES = 500;
 const BYTES = 2 * 1024 * 1024;
 
 /** A row of `notes`. */
-export interface NoteKey {
+interface NoteKey {
   readonly feed: number;
   readonly created_at: number;
   readonly id: NoteId;

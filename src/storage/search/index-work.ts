@@ -47,7 +47,7 @@ interface Comparison {
   readonly steps: Generator<void>;
 }
 
-export interface IndexWorkOptions extends Omit<NoteIndexOptions, 'source'> {
+interface IndexWorkOptions extends Omit<NoteIndexOptions, 'source'> {
   readonly openSource: () => NoteSource;
   readonly file: string;
   readonly owner: Owner | undefined;

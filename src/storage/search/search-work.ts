@@ -9,7 +9,7 @@ import { type IndexPage, IndexSearch } from './index-search.ts';
 /** A search that has waited for so long is refused, in ms: whoever asks next waits less. */
 const MOST_WAIT_MS = 1000;
 
-export interface IndexState {
+interface IndexState {
   /** See `NoteIndexOptions`. */
   readonly run: number;
   /** All feeds have been compared. */

@@ -11,7 +11,7 @@ const NOT_IN_TOKENS = /[^a-z0-9\u0080-\uffff]/g;
 export const TOKENIZER = "ascii tokenchars ':#_'";
 
 /** What the engine is given as the text of a note, and how many tokens that is. */
-export interface TokenText {
+interface TokenText {
   readonly text: string;
   readonly tokens: number;
 }
