@@ -123,7 +123,7 @@ const SETTINGS = {
   licenseUrl: setting('SERVICE_LICENSE_URL', urlTemplate([])),
 };
 
-/** No two of these may be equal, nor one of them and a client secret, because who knows one must not know another. */
+/** These must differ from each other and from every client secret, so that who knows one of them does not know another. */
 const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken', 'purgeToken'] as const;
 
 const S3_NEEDS = ['s3Endpoint', 's3Bucket', 's3AccessKey', 's3SecretKey'] as const;
@@ -137,7 +137,7 @@ type Values = {
 
 /** The settings of one run of the service. Sizes are in bytes. */
 export interface Config extends Values {
-  /** That people sign in with; none if sign-in is off. */
+  /** The providers that people sign in with; none if sign-in is off. */
   readonly providers: readonly ProviderSettings[];
 }
 

@@ -16,7 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   move: () => import('./commands/move.ts'),
 };
 
-/** A line for each. */
+/** One line for each command. */
 const LIST_OF_COMMANDS = `  --check  looks at the settings and the storage, says whether they can be used and what they mean, and changes nothing
   backup <file>  copies the SQLite database into a new file, while the service runs
   restore <file>  puts a backup in the place of the SQLite database, while no service runs
@@ -40,7 +40,7 @@ if (name === undefined) {
   // A supervisor of processes does not need the service itself.
   await run(async (...parts) => (await import('./service.ts')).startService(...parts));
 } else {
-  // Whoever read the output, such as `head`, has seen enough.
+  // The reader of the output, such as `head`, has closed it.
   process.stdout.on('error', () => process.exit(1));
   process.exitCode = await runCommand(name).catch(explain);
 }

@@ -22,7 +22,7 @@ export interface Owner {
 interface PrivilegesOptions {
   /** The folder of the data, or of the pictures if only they are in files; undefined if nothing is. */
   readonly dataDir: string | undefined;
-  /** False: gives nothing to the new user, and stays root if it would have to. */
+  /** With false no owner is changed, and the process stays root if one would have to be. */
   readonly mayGive?: boolean;
   /** Files that the new user must own, such as a database that root restored; those that are absent are ignored. */
   readonly dataFiles?: readonly string[];
@@ -78,7 +78,7 @@ export function dropPrivileges({
     }
     files.push(dataDir);
   }
-  // Not what else has another name, which the owner of the folder may have given to a file of the system.
+  // Files with a second hard link stay as they are: the owner of the folder may have linked a file of the system there.
   if (mayGive) giveFromRoot(dataFiles.filter(isOnlyFile), owner);
   const unreadable = firstUnreadable(files, owner);
   if (unreadable !== undefined) {

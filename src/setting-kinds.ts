@@ -72,7 +72,7 @@ export const baseUrl: Kind<string> = {
   secret: true,
 };
 
-/** Each is told of every change. */
+/** The most hubs. Each change sends requests to every hub. */
 const MAX_HUBS = 5;
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
@@ -126,7 +126,7 @@ export const feedNames: Kind<ReadonlySet<FeedName>> = list(
   true,
 );
 
-/** A URL in which only the given `{word}`s may stand for values that come later. */
+/** A URL with placeholders. Only the given words may stand in braces: `{word}` is replaced later. */
 export function urlTemplate(words: readonly string[]): Kind<string> {
   const places = words.map((word) => `{${word}}`);
   const inBraces = places.length > 0 ? `, in which only ${places.join(', ')} may stand in braces` : '';

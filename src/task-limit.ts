@@ -21,8 +21,8 @@ export interface TaskLimit {
 }
 
 /**
- * What a task and who waits for it know of each other. The thread that starts the task writes the CPU time it has used so far,
- * in ms, then its id, with a notification. `GIVEN_UP` is 1 when nobody waits any more.
+ * Memory that a task shares with the thread that waits for it. The worker thread writes the CPU time that it has used before the
+ * task, in ms, then its id, and notifies. The waiting thread sets `GIVEN_UP` to 1 when nobody waits any more.
  */
 type TaskState = Int32Array<SharedArrayBuffer>;
 export const [START_CPU_MS, THREAD_ID, GIVEN_UP] = [0, 1, 2];

@@ -29,9 +29,9 @@ export interface WorkerPoolOptions {
 }
 
 export interface RunOptions {
-  /** Beyond it the task and its thread are ended. */
+  /** When the task reaches it, the task and its thread are ended. */
   readonly limit?: TaskLimit;
-  /** Nobody waits any more: the task is not begun, or told so if it has a limit. */
+  /** Aborted when nobody waits any more: a waiting task is not begun, and a running one with a limit is told. */
   readonly signal?: AbortSignal | undefined;
 }
 

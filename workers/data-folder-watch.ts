@@ -24,7 +24,7 @@ const TICK_MS = 25;
 /** Looks per tick: 20,000 a second, some 5 % of a core. */
 const TICK_BUDGET = 500;
 const BATCH = 1000;
-/** A look for marks pauses so many times as long as it works. */
+/** A look for marks pauses this many times as long as it works. */
 const MARKS_SHARE = 4;
 
 /**
@@ -142,7 +142,7 @@ export class DataFolderWatch {
     }
   }
 
-  /** Another one after every change, and also if the next one could not be told from the last. */
+  /** The state of a file as text. It changes with every change of the file, and at each look while a next change could go unseen. */
   #stateOf(file: string): string {
     const stats = statsOf(join(this.#dir, file));
     return [stats?.ino, stats?.mtimeMs, stats?.size, stats && isFresh(stats) && performance.now()].join(':');

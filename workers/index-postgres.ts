@@ -16,9 +16,9 @@ import { TEXT_NICE } from '../src/task-limit.ts';
 
 /** How long a statement may take, ms: the words of large notes are many. */
 const STEP_MS = 60_000;
-/** How soon is looked for changes of which nobody told, ms. */
+/** Interval for finding changes without a notice, ms. */
 const POLL_MS = 500;
-/** How soon after a failure is tried again, and how soon whether another process has ended, ms. */
+/** Pause after a failure, and interval for checking whether the process that makes words has ended, ms. */
 const PAUSE_MS = 1_000;
 
 nice(TEXT_NICE);

@@ -7,7 +7,7 @@ import { STORAGE_NICE } from '../src/task-limit.ts';
 /** What a thread does with its calls. */
 interface Handler {
   run(calls: readonly Call[]): void;
-  /** Lets go of what it holds. */
+  /** Closes everything. */
   close(): void;
 }
 

@@ -56,8 +56,8 @@ serveCalls(() => {
 });
 
 /**
- * Returns what does all calls in one transaction; when that fails, each in one of its own, so that a bad one fails alone.
- * The replies are true: what they call done is durable.
+ * Returns a function that runs all calls in one transaction; if that fails, each in one of its own, so that a bad one fails alone.
+ * A call that is replied to without a failure is durable.
  */
 function groupCommit(connection: Connection, writes: Writes, pictures: Pictures, log: WriteLog) {
   const { db } = connection;
@@ -94,7 +94,7 @@ function groupCommit(connection: Connection, writes: Writes, pictures: Pictures,
   };
 }
 
-/** Removes notes of deleted feeds in small steps, whenever nothing else waits; returns what starts it. */
+/** Removes notes of deleted feeds in small steps, whenever nothing else waits. Returns the function that starts it. */
 function clearer(clearSome: () => Reply): () => void {
   let isClearing = false;
   const clear = () => {
@@ -117,7 +117,7 @@ function withQueued(first: readonly Call[]): readonly Call[] {
   return calls;
 }
 
-/** The bytes of notes in the arguments of an order. */
+/** The bytes of notes in the arguments of a call. */
 function bytesIn(value: unknown): number {
   if (value instanceof Uint8Array) return value.byteLength;
   if (typeof value !== 'object' || value === null) return 0;

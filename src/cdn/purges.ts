@@ -1,6 +1,6 @@
 import type { ReadId } from '../feeds/names.ts';
 
-/** The most feeds with a change that the CDN has not been told. */
+/** The most feeds with a change that the CDN was not told yet. */
 const MAX_PENDING = 10_000;
 /** The most feeds of one request, so that its header fits everywhere: 100 tags have 7 KB. */
 const MAX_AT_ONCE = 100;
@@ -39,7 +39,7 @@ interface Pending {
 export class Purges {
   readonly #parts: PurgesParts;
   readonly #now: () => number;
-  /** In turn: those of the last request stand last. */
+  /** In the order of their turn: feeds of the last request stand last. */
   readonly #pending = new Map<ReadId, Pending>();
   #timer: NodeJS.Timeout | undefined;
   /** When the timer ends, ms of the monotonic clock. */
@@ -64,7 +64,7 @@ export class Purges {
     this.#plan(now);
   }
 
-  /** Purges once more what waits, unless that fails now. Settles when that is done, after a second at most. */
+  /** Purges the feeds that wait, unless the CDN fails. Settles after a second at most. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -124,7 +124,7 @@ export class Purges {
     if (pending === undefined) return;
     this.#pending.delete(readId);
     const { changedAt, dueAt } = pending;
-    // It changed again since.
+    // The feed changed again since the request was sent.
     if (changedAt > sentAt) this.#pending.set(readId, { changedAt, dueAt });
     else {
       const again = this.#isStopped ? undefined : AGAIN_MS.find((ms) => changedAt + ms > sentAt);

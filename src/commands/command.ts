@@ -3,7 +3,7 @@ import type { Environment } from '../setting.ts';
 /** Values of options by their names. */
 export type Options = Readonly<Record<string, string | undefined>>;
 
-/** Something that the program does instead of being the service. */
+/** A command of the program beside serving. */
 export interface Command {
   /** Shown for `--help`. */
   readonly help: string;
@@ -14,8 +14,8 @@ export interface Command {
   /** The fewest and the most arguments beside options. */
   readonly words: readonly [number, number];
   /**
-   * Says what it has to say on standard output and standard error, and gives the exit code. What it throws is shown as one
-   * line (of `ConfigError` one for each problem), and the exit code is 1.
+   * Writes to standard output and standard error, and returns the exit code. An error that it throws is shown as one line (a
+   * `ConfigError` as one for each problem), and the exit code is 1.
    * @param env has the settings
    */
   run(words: readonly string[], options: Options, env: Environment): number | Promise<number>;

@@ -11,7 +11,7 @@ import type { Archive, LockedPlace } from '../storage/archive.ts';
 import { cannotBeUsed } from '../system-errors.ts';
 import { type Command, Progress, WrongArguments } from './command.ts';
 
-/** Names of what stays behind that are shown. */
+/** The most names of entries left behind that are listed. */
 const MAX_LISTED = 50;
 
 interface Both {
@@ -194,7 +194,7 @@ async function withArchives(
   }
 }
 
-/** Says of which of the two places an error speaks. */
+/** Runs the work. Its errors say which of the two places they are about. */
 async function within<T>(role: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -213,7 +213,7 @@ function describe({ feeds, notes, bytes, retiredReadIds, sha256 }: Summary): str
   );
 }
 
-/** How often each name is there, and of many only the first. */
+/** Lists names in one sentence, each with its count; of more than `MAX_LISTED` names the first ones. */
 function listed(names: readonly string[]): string {
   const all = [...Map.groupBy(names, (name) => name)].map(([name, same]) =>
     same.length === 1 ? JSON.stringify(name) : `${JSON.stringify(name)} (${amount(same.length)} times)`,

@@ -51,7 +51,7 @@ export const command: Command = {
   },
 };
 
-/** Makes DATA_DIR as the service would if it is absent, and tells what owner files in it have. */
+/** Makes DATA_DIR as the service would if it is absent, then calls the work with the owner for files in it. */
 async function restoreInto<T>(
   dataDir: string,
   env: Environment,

@@ -40,14 +40,14 @@ export interface Feed {
   readonly isBlocked: boolean;
 }
 
-/** The feed that a read was admitted to. Where another one has its name by the time of the read, there is no such feed. */
+/** The feed that a read was admitted to. If another feed has its name by the time of the read, there is no such feed. */
 export type AdmittedFeed = Pick<Feed, 'name' | 'key'>;
 
 /** A license as a feed has it. */
 export interface FeedLicense {
   /** A secret. */
   readonly text: string;
-  /** By which feeds are counted; undefined for a text, placed by hand, that is no license. */
+  /** The id by which feeds are counted; undefined if the text, placed by hand, is no license. */
   readonly id: string | undefined;
 }
 

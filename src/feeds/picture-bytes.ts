@@ -89,11 +89,11 @@ function startOf(bytes: Uint8Array, length: number): string {
 
 /** The result of inspecting a picture. */
 export interface Inspection {
-  /** The type by their signature; undefined if they have none. */
+  /** The type by the signature; undefined if there is none. */
   readonly type: PictureType | undefined;
-  /** Their SHA-256 in base64url. */
+  /** SHA-256 of the bytes in base64url. */
   readonly sha256: string;
-  /** Width and height, if they are found. */
+  /** Width and height, if the header has them. */
   readonly pixels: PixelSize | undefined;
 }
 

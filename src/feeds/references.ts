@@ -15,7 +15,7 @@ export interface StoredPicture {
 /** A token of a markdown text begins or ends; the context gives the characters of the token. */
 type MarkdownEvent = ReturnType<typeof postprocess>[number];
 
-/** What a reference says. */
+/** The destination of a link, an image or a definition. */
 interface Destination {
   /** Its offsets, as in tokens, without angle brackets. */
   readonly start: number;

@@ -128,7 +128,7 @@ export class FolderStore implements ImageStore {
 
   close(): void {}
 
-  /** The first result of the task at the two paths that a key can have; undefined if both have none. */
+  /** Runs the work at the two paths that a key can have, and returns its first result; undefined if there is none. */
   #find<T>(key: ImageKey, work: (path: string) => Promise<T | undefined>): Promise<T | undefined> {
     return mapErrors(async () => {
       for (const path of [join(this.#dir, key), join(this.#dir, key.slice(0, 2), key)]) {

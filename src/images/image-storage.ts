@@ -47,7 +47,7 @@ export function withImageStore(
   };
 }
 
-/** Whether pictures of the feed may be removed or replaced; the keys of a deleted feed are freed step by step. */
+/** Whether a command may remove or replace pictures, and so free keys. Those of a deleted feed are freed step by step. */
 function mayFree(command: Command): boolean {
   const { kind } = command;
   if (kind === 'post') return lookupsOf(command).note !== undefined;

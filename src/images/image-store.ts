@@ -38,7 +38,7 @@ export interface ImageStore {
   readonly isDown: boolean;
   /** Pages come in the order of their keys, so what is between two keys of a page and not in it is absent. */
   readonly listsInOrder: boolean;
-  /** Stores bytes under a key; durable when it settles. Done twice at once with the same bytes it is done once. */
+  /** Stores bytes under a key; durable when it settles. Two calls at once with the same bytes have the effect of one. */
   put(key: ImageKey, bytes: ImageBytes): Promise<void>;
   /**
    * Bytes `start` (inclusive) to `end` (exclusive). Nothing is asked of the store before the first piece is read. The
@@ -54,7 +54,7 @@ export interface ImageStore {
   list(): AsyncIterable<readonly ListedImage[]>;
   /** The time by the clock that dates objects, ms since the epoch. */
   now(): Promise<number>;
-  /** Lets go of the medium. */
+  /** Closes all connections. */
   close(): void;
 }
 

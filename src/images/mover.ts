@@ -23,7 +23,7 @@ import { type Amount, countObject, orUnavailable } from './unreferenced.ts';
 const AT_ONCE = 4;
 const KEYS_AT_ONCE = 500;
 
-/** Undefined is the rows of the database. */
+/** The two places of a move; an undefined store stands for the rows of the database. */
 interface MoveParts {
   readonly rows: PictureRows;
   readonly source: ImageStore | undefined;
@@ -33,11 +33,11 @@ interface MoveParts {
 export interface Moved {
   /** Pictures whose bytes are now in the target. */
   readonly moved: Amount;
-  /** They were there already, or changed meanwhile. */
+  /** Pictures that were there already, or changed meanwhile. */
   readonly skipped: number;
-  /** Their bytes are in neither place. */
+  /** Pictures whose bytes are in neither place. */
   readonly missing: number;
-  /** A store refused. */
+  /** Pictures that a store refused. */
   readonly failed: number;
   /** Pictures still to look at. */
   readonly left: number;

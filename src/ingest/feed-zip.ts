@@ -16,7 +16,7 @@ const MAX_INFLATED_BYTES = 8 * 1024 ** 3;
 const MAX_NAME_BYTES = 255;
 /** How much of a name a refusal repeats, in UTF-16 units. */
 const SHOWN_LENGTH = 300;
-/** What is read of the zip at once: files of notes are mostly shorter, and beside each other. */
+/** Bytes of the zip that are read at once: files of notes are mostly shorter, and beside each other. */
 const WINDOW_BYTES = 64 * 1024;
 const LOCAL_HEADER = 0x04034b50;
 const LOCAL_HEADER_BYTES = 30;
@@ -215,7 +215,7 @@ async function* entriesOf(handle: FileHandle, size: number): AsyncGenerator<Entr
 
 /** Reads a file in larger parts than it is asked for, which the library does with each header. */
 class ZipReader extends RandomAccessReader {
-  /** Of the disk. */
+  /** The error of the disk, if a read failed. */
   failure: unknown;
   readonly #handle: FileHandle;
   readonly #size: number;
@@ -245,7 +245,7 @@ class ZipReader extends RandomAccessReader {
     else this.bytes(position, length).then(copy, callback);
   }
 
-  /** In their own memory, if none is given. Throws a Refusal `invalid_body` if the file ends before. */
+  /** Bytes of the file, in the given memory or else in memory of their own. Throws a Refusal `invalid_body` beyond its end. */
   async bytes<B extends Uint8Array = Buffer>(
     position: number,
     length: number,

@@ -32,7 +32,7 @@ import type { FeedZip, ZippedFile } from './feed-zip.ts';
 import type { AdmittedPost, Posting } from './post.ts';
 import { inspectPicture, pixelsOf, refuseBlank } from './preparation.ts';
 
-/** What a post can bring of metadata is shorter, and so are its lists; bytes. */
+/** The largest metadata file that is read, bytes: more than any post can bring. */
 const MAX_META_BYTES = 16 * 1024;
 /** Notes that are stored together: so many, or fewer with so many bytes, or one with more. */
 const [BATCH_NOTES, BATCH_BYTES] = [64, 1024 * 1024];
@@ -138,7 +138,7 @@ class ImportRun {
     try {
       return await work();
     } catch (error) {
-      // Of the service, not of the file.
+      // The service failed; the file is not to blame.
       if (!(error instanceof Refusal) || error.status >= 500) throw error;
       this.refuse(file, error);
       return undefined;
@@ -195,8 +195,8 @@ class ImportRun {
   }
 
   /**
-   * What is set in the feed stays. A time to keep notes, and that search engines may list them, is only taken if it is for no
-   * other notes than those of the zip.
+   * Settings that the feed has stay. How long notes are kept, and that search engines may list them, is only taken over if the feed
+   * has no other notes than those of the zip.
    */
   async #configure(file: ZippedFile): Promise<void> {
     const found = settingsIn(objectIn(await file.read(MAX_META_BYTES)));

@@ -23,17 +23,17 @@ interface PostingParts extends ReadIdRules {
   readonly record: RecordEvent;
 }
 
-/** What a sender believes of the feed. It must be so when the notes are stored. */
+/** What a sender expects of the feed. It must hold when the notes are stored. */
 export interface FeedCondition {
   readonly exists: boolean;
-  /** One of them is its `feedIdentity`; undefined for any feed. */
+  /** The feed must have one of these as its `feedIdentity`; undefined for any feed. */
   readonly identities: readonly string[] | undefined;
 }
 
 /** What a post asks for besides its notes, checked. */
 export interface AdmittedPost extends NamedFeed {
   readonly condition: FeedCondition | undefined;
-  /** For a new feed, undefined for a random one; or why it is refused, which means nothing for a feed that exists. */
+  /** The read id for a new feed, undefined for a random one; or why the chosen one is refused. Ignored if the feed exists. */
   readonly readId: ReadId | Refusal | undefined;
 }
 

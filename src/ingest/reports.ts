@@ -7,10 +7,10 @@ import type { OperatorRecord, OperatorRecords } from '../storage/operator-record
 const MAX_OPEN = 10_000;
 /** When a client may try again if there is no room, seconds. */
 const FULL_RETRY_SECONDS = 3600;
-/** Characters. */
+/** Longest texts of a report, in characters. */
 export const REASON_LENGTH = 2_000;
 export const CONTACT_LENGTH = 200;
-/** Of its path. An id has at most 251 bytes on files, each of which takes three characters. */
+/** Longest path of a reported address, in characters. A note id has at most 251 bytes on files, each of which takes three of them. */
 const TARGET_LENGTH = 1_000;
 
 /** What somebody reports. */

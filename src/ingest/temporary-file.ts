@@ -11,8 +11,8 @@ import { errorCode } from '../system-errors.ts';
 const UNNAMED = 0o20000000 | constants.O_DIRECTORY | constants.O_RDWR;
 
 /**
- * Pieces in a file that has no name, so that it is gone with the process: in that folder, or else where the system has its
- * temporary files. The caller closes it.
+ * Writes pieces to a file without a name, so that it is gone with the process. It is in that folder, or else where the system has
+ * its temporary files. The caller closes it.
  * @throws Refusal `storage_full`; the errors of the pieces
  */
 export async function temporaryFile(folder: string, pieces: AsyncIterable<Uint8Array>): Promise<FileHandle> {

@@ -26,12 +26,12 @@ const START = startOf('events', undefined);
 
 type EventStorage = Pick<Storage, 'feed' | 'feedByReadId' | 'arrivals'>;
 
-/** How a client asks for notes: in which format, with which links, and since which note, if it has one. */
+/** A client's request for a stream of notes: the format, the base of links, and the last note that the client has. */
 export interface NoteStreamRequest extends Pick<NoteStreamOptions, 'format' | 'base'> {
   readonly since: string | undefined;
 }
 
-/** A way in, and what it opens. */
+/** How a stream begins, and what listens for it. */
 interface Opening {
   readonly format: StreamFormat;
   readonly start: Uint8Array;
@@ -142,7 +142,7 @@ export class FeedEvents implements TopicOwner {
     };
   }
 
-  /** The place is found before the answer begins, so that whoever sees it begin misses nothing from then on. */
+  /** Finds the place before the answer begins, so that a client misses nothing that comes after the beginning. */
   async #notes(feed: Feed | undefined, { since, format, base }: NoteStreamRequest): Promise<Opening> {
     const last = since === undefined ? await lastArrival(this.storage, feed) : undefined;
     const place = last ?? placeOf(since);

@@ -9,13 +9,13 @@ import type { FeedChange, Storage } from '../storage/storage.ts';
 import { encodeEvent, type NoteEvent, type StreamFormat } from './note-events.ts';
 import { BATCH_SIZE, Listener, type Subscription, Topic, type TopicOwner } from './topic.ts';
 
-/** Notes that a client gets that was away; of more only the last ones, and a `reset`. */
+/** The most notes that a returning client is sent. If it missed more, it gets the last of them and a `reset`. */
 const MOST_CAUGHT_UP = 100;
 /** Notes that may come between two look-ups while a client listens. */
 const MOST_AT_ONCE = 1_000;
 /** Changes of notes that are kept for the next look-up. */
 const MOST_CHANGES = 1_000;
-/** Events that several listeners are sent one after the other. */
+/** Memory for encoded events that other listeners are to get, too, bytes. */
 const SHARED_BYTES = 4 * 1024 * 1024;
 
 export interface NoteSource {
@@ -28,7 +28,7 @@ export interface NoteStreamOptions {
   readonly format: StreamFormat;
   /** Absolute base of links, without a trailing slash. */
   readonly base: string;
-  /** What the client has: all up to a place, or to the note of an id; undefined if nobody knows. */
+  /** The client has all notes up to this place, or to the note of this id; undefined if nobody knows what it has. */
   readonly since: Arrival | NoteId | undefined;
 }
 
@@ -46,7 +46,7 @@ export class NoteTopic extends Topic<NoteListener> {
   readonly #source: NoteSource;
   #edited = new Set<NoteId>();
   #removed = new Set<NoteId>();
-  /** More has changed than is known. */
+  /** More notes have changed than `#edited` and `#removed` name. */
   #isUnnamed = false;
   /** Changes may have been lost. */
   #isUnsure = false;
@@ -69,19 +69,19 @@ export class NoteTopic extends Topic<NoteListener> {
   protected async tell(listeners: readonly NoteListener[], feed: Feed | undefined): Promise<void> {
     const admitted = listeners.filter((listener) => listener.continuesWith(feed));
     if (feed === undefined) return;
-    // Taken before what came is looked up, so nobody hears of an edit before the note.
+    // The changes are taken before new notes are looked up, so that no listener gets an edit before its note.
     const [edited, removed] = [this.#edited, this.#removed];
     const isUnnamed = this.#isUnnamed || (this.#isUnsure && this.#version !== feed.version);
     const hasChanges = isUnnamed || edited.size + removed.size > 0;
     this.#forgetChanges(false);
     this.#isUnsure = false;
     this.#version = feed.version;
-    // Who came since the feed was looked up may have to end, which the next look-up finds out.
+    // Listeners that joined since the feed was looked up are not told now: the next look-up may have to end them.
     const late = [...this.listeners].filter((listener) => !listeners.includes(listener));
     if (hasChanges) for (const listener of isUnnamed ? this.listeners : late) listener.owesReset = true;
     const delivery = new Delivery(this.#source, feed, this.name === undefined);
     try {
-      // Those who hear of everything as it comes are many, and in one group: they do not wait for others.
+      // Most listeners are up to date and in one group, which goes first, so that it does not wait for the others.
       const ready = admitted.filter((listener) => listener.mayBegin());
       const groups = [...Map.groupBy(ready, ({ group }) => group).values()];
       for (const group of groups.sort((a, b) => b.length - a.length)) await delivery.arrivals(group);
@@ -125,7 +125,7 @@ class Delivery {
     const { storage } = this.#source;
     const most = isNew ? MOST_CAUGHT_UP : MOST_AT_ONCE;
     const found = place === undefined ? undefined : await storage.arrivals(this.#feed, place, most);
-    // Where nobody knows what came, the place is the end, and what is before it is for the reset.
+    // If nobody knows what came, the listener goes on from the newest note, and a reset covers the notes before it.
     const isLost = !found || (!found.isComplete && found.notes.length === 0);
     const last = isLost ? await lastArrival(storage, this.#feed) : undefined;
     for (const listener of group) {
@@ -145,7 +145,7 @@ class Delivery {
     }
   }
 
-  /** Tells what became of a note to those who can take it; the others have to look again later. */
+  /** Sends an edit or a removal to the listeners that can take it; the others owe their client a reset. */
   async event(event: 'edited' | 'gone', id: NoteId, listeners: readonly NoteListener[]): Promise<void> {
     await this.#send(event, id, listeners, (listener, bytes) => {
       if (!bytes) return;
@@ -192,7 +192,7 @@ class Delivery {
 export class NoteListener extends Listener {
   readonly format: StreamFormat;
   readonly base: string;
-  /** What the client has; undefined if nobody knows. */
+  /** The place up to which the client has all notes; undefined if nobody knows. */
   place: Arrival | NoteId | undefined;
   /** It was told nothing yet. */
   isNew = true;
@@ -246,7 +246,7 @@ export class NoteListener extends Listener {
     return !this.isBehind;
   }
 
-  /** Tells it to look again at all, once it has taken everything else. */
+  /** Sends a reset that is owed, once the client has taken everything else. */
   reset(): void {
     if (!this.owesReset || !this.mayTake()) return;
     this.owesReset = false;

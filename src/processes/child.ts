@@ -40,7 +40,7 @@ export class Child {
       // JSON would make null of NaN.
       serialization: 'advanced',
     });
-    // There is no output of a process that the system did not start.
+    // If the system could not start the process, there is no output.
     if (this.#process.stdout) passLinesOn(this.#process.stdout, onLines);
     const ready = Promise.withResolvers<string>();
     this.ready = ready.promise;
@@ -73,7 +73,7 @@ export class Child {
     if (this.#process.connected) this.#process.send(order, () => {});
   }
 
-  /** Orders it to end, and kills it if it has not after that time, ms. */
+  /** Orders it to end, and kills it if it still runs after `limit` ms. */
   async end(is: 'stop' | 'drain', limit: number): Promise<void> {
     this.order({ is });
     const timer = setTimeout(() => this.kill(), limit);
@@ -85,7 +85,7 @@ export class Child {
     this.#process.kill('SIGKILL');
   }
 
-  /** Its counts now; those of before, if it does not send them in that time, ms. */
+  /** Asks for its counts. If it does not answer within `limit` ms, returns the last ones that it sent. */
   async count(id: number, limit: number): Promise<ProcessMetrics | undefined> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.set(id, resolve);

@@ -4,7 +4,7 @@ import { type Order, type Report, SUPERVISED } from './messages.ts';
 /** How long to wait for the counts of all processes, ms. Prometheus waits 10 s. */
 const ASK_MS = 8_000;
 
-/** What a process of several has of the others: counts by way of the supervisor that started it. */
+/** The connection of a process to its supervisor, through which it gets the counts of the other processes, too. */
 export class SupervisorLink implements ProcessGroup {
   readonly #answers = new Map<number, (all: readonly ProcessMetrics[]) => void>();
   #asked = 0;
@@ -35,7 +35,7 @@ export class SupervisorLink implements ProcessGroup {
     await this.#send({ is: 'failed', why });
   }
 
-  /** From now on it sends these counts when asked. */
+  /** Sets the function whose counts are sent when the supervisor asks. */
   countWith(count: () => Promise<ProcessMetrics>): void {
     this.#count = count;
   }

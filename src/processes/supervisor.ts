@@ -7,9 +7,9 @@ import type { Log } from '../telemetry/log.ts';
 import type { ProcessMetrics } from '../telemetry/process-metrics.ts';
 import { Child } from './child.ts';
 
-/** A process that lived shorter than this has died at once, ms. */
+/** A process that lived longer than this counts as stable, ms: it is replaced without a pause. */
 const STABLE_MS = 10_000;
-/** Pauses before a process that died at once again is replaced: the first, then twice as long each time, ms. */
+/** Pauses before replacing a process that dies again before it is stable, ms: the first, then twice as long each time. */
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
 /** Requests get 30 s to finish; in a restart, clients first get 30 s to close their connections, ms. */
@@ -22,10 +22,10 @@ const MIGRATION = '/proc/sys/net/ipv4/tcp_migrate_req';
 const RESETS =
   'net.ipv4.tcp_migrate_req is 0, so a restart may reset connections that arrive in the moment when a process closes its socket';
 
-/** What one of the processes leaves to its successor. */
+/** The position of one process in the group, which its replacements take over. */
 interface Slot {
   child: Child;
-  /** Before the next replacement, ms. */
+  /** Pause before the next replacement, ms. */
   pause: number;
 }
 
@@ -36,9 +36,9 @@ export class Supervisor {
   readonly #log: Log;
   readonly #port: number;
   readonly #slots: Slot[] = [];
-  /** Those that run, and those whose counts are not in `#past` yet. */
+  /** Processes that run, and ended ones whose counts are not in `#past` yet. */
   readonly #children = new Set<Child>();
-  /** What processes that have ended counted. */
+  /** The sums of what ended processes have counted. */
   #past: ProcessMetrics | undefined;
   #asked = 0;
   #isStopping = false;
@@ -145,7 +145,7 @@ export class Supervisor {
 
   /** Replaces one process after the other. A process that cannot start ends the restart, and its predecessor stays. */
   async #restart(): Promise<void> {
-    // All are new while the first ones start.
+    // While the first processes start, there is nothing old to replace.
     if (this.#isStopping || this.#slots.length === 0) return;
     this.#restartsAgain = true;
     if (this.#isRestarting) return;

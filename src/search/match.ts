@@ -15,16 +15,16 @@ export interface SearchedNote {
 export interface Match {
   /** An excerpt of the plain text around the first match. */
   readonly text: string;
-  /** The places in the piece, in UTF-16 units: in order, none touches another. */
+  /** The places of matches in the excerpt, in UTF-16 units: in order, none touches another. */
   readonly marks: readonly (readonly [start: number, end: number])[];
 }
 
-/** The longest piece, in UTF-16 units. */
-const PIECE_LENGTH = 200;
-/** Of a piece, before its first place. */
+/** The longest excerpt, in UTF-16 units. */
+const EXCERPT_LENGTH = 200;
+/** The most of an excerpt before its first mark, in UTF-16 units. */
 const BEFORE = 60;
 
-/** The texts of a note, each of which is searched by itself: a phrase is within one of them. The first of those with a place is shown. */
+/** The texts of a note, in the order of preference for the excerpt. Each is searched by itself, so no phrase spans two of them. */
 export function searchedTexts({ text, title, alt, name, tags }: SearchedNote): readonly string[] {
   return [text, title, alt, name, ...tags].filter((one) => one !== '');
 }
@@ -37,7 +37,7 @@ export function findMatch(query: SearchQuery, note: SearchedNote): Match | undef
   if (!query.all.every(isThere) || query.none.some(isThere)) return undefined;
   for (const [n, text] of texts.entries()) {
     const places = query.all.flatMap((term) => [...placesOf(term, words[n]!)]);
-    if (places.length > 0) return pieceOf(text, places);
+    if (places.length > 0) return excerptOf(text, places);
   }
   return undefined;
 }
@@ -54,15 +54,15 @@ function* placesOf({ words, isPrefix }: Term, text: readonly Word[]): Generator<
   }
 }
 
-function pieceOf(text: string, places: Place[]): Match {
+function excerptOf(text: string, places: Place[]): Match {
   const merged: [number, number][] = [];
   for (const [start, end] of places.sort(([a], [b]) => a - b)) {
     const last = merged.at(-1);
     if (last && start <= last[1]) last[1] = Math.max(last[1], end);
     else merged.push([start, end]);
   }
-  const begin = pieceStart(text, merged[0]![0]);
-  const end = pieceEnd(text, begin);
+  const begin = excerptStart(text, merged[0]![0]);
+  const end = excerptEnd(text, begin);
   const marks = merged
     .filter(([start]) => start < end)
     .map(([start, stop]): Place => [start - begin, Math.min(stop, end) - begin]);
@@ -70,18 +70,18 @@ function pieceOf(text: string, places: Place[]): Match {
 }
 
 /** Some words before the first place, fewer if the text ends soon after it. */
-function pieceStart(text: string, first: number): number {
-  const earliest = Math.max(0, Math.min(first - BEFORE, text.length - PIECE_LENGTH));
+function excerptStart(text: string, first: number): number {
+  const earliest = Math.max(0, Math.min(first - BEFORE, text.length - EXCERPT_LENGTH));
   if (earliest === 0) return 0;
   const space = text.indexOf(' ', earliest);
   const start = space < 0 || space >= first ? earliest : space + 1;
   return isLowSurrogate(text, start) ? start + 1 : start;
 }
 
-function pieceEnd(text: string, begin: number): number {
-  const end = Math.min(text.length, begin + PIECE_LENGTH);
+function excerptEnd(text: string, begin: number): number {
+  const end = Math.min(text.length, begin + EXCERPT_LENGTH);
   if (end === text.length) return end;
   const space = text.lastIndexOf(' ', end);
-  if (space > begin + PIECE_LENGTH / 2) return space;
+  if (space > begin + EXCERPT_LENGTH / 2) return space;
   return isLowSurrogate(text, end) ? end - 1 : end;
 }

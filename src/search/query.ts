@@ -21,7 +21,7 @@ export interface SearchQuery {
   readonly none: readonly Term[];
 }
 
-/** A term as people write it: not there, in quotes or up to a space, and the beginning of a word. */
+/** A term as people write it: an optional `-`, a phrase in quotes or a word, and an optional `*`. */
 const TERM = /(-?)(?:"([^"]*)"?|([^\s"]+))(\*?)/g;
 
 /**

@@ -7,9 +7,9 @@ export interface Word {
   readonly end: number;
 }
 
-/** What is behind the first units of a word is not told apart: long runs are data, not words. */
+/** Words are compared by this many first units: longer runs are data, not words. */
 const MAX_WORD = 64;
-/** As much of a run is folded, because the time of `normalize` grows with the square of a row of accents. */
+/** Only these first units of a run are folded, because the time of `normalize` grows with the square of a row of accents. */
 const MAX_FOLDED = 4 * MAX_WORD;
 const LETTERS = String.raw`\p{L}\p{N}`;
 /** Marks, and what is invisible in words. */
@@ -27,11 +27,12 @@ const WORD = new RegExp(
   'gv',
 );
 const BEGINS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v');
-/** What folding only makes lower case: ASCII, and most of Thai, Japanese and Chinese, because folding takes ten times as long. */
+/** A run that folding would only make lower case: ASCII, and most of Thai, Japanese and Chinese. Folding takes ten times as long. */
 const SIMPLE = /^[\0-\x7f\u0e01-\u0e33\u3041-\u3096\u30a1-\u30fe\u3400-\u4dbf\u4e00-\u9fff]*$/;
 /**
- * What makes no other word: accents of Latin, Greek and Cyrillic, vowel signs of Hebrew and Arabic, the Arabic stroke that widens words,
- * signs that choose how a character is drawn, and what is in no word, as the stroke of ½. The marks of other scripts make another word.
+ * Characters that folding drops, because a word is the same without them: accents of Latin, Greek and Cyrillic, vowel signs of
+ * Hebrew and Arabic, the Arabic stroke that widens words, signs that choose how a character is drawn, and what is in no word, as
+ * the stroke of ½. The marks of other scripts make another word, and stay.
  */
 const DROPPED =
   /[\u0300-\u036f]|[\u0591-\u05c7]|[\u064b-\u065f]|[\u20d0-\u20ff]|[\ufe00-\ufe0f]|\u0640|\u0670|[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}\p{Regional_Indicator}]/gu;
@@ -61,8 +62,8 @@ export function isLowSurrogate(text: string, at: number): boolean {
 }
 
 /**
- * In all cases, because some letters have no single other one (Unicode, "Caseless Matching"): ß and ẞ are ss, a final sigma is
- * a sigma.
+ * Folds a run: to lower, upper and lower case again, because some letters have no single counterpart (Unicode, "Caseless
+ * Matching"). ß and ẞ become ss, a final sigma a sigma.
  */
 function folded(run: string): string {
   if (SIMPLE.test(run)) return run.toLowerCase();

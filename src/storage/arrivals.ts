@@ -4,20 +4,20 @@ import type { Effects } from '../writing/decide.ts';
 
 /** A note's place in the order in which the notes of its feed came, which is not that of their dates: a note is dated before it is stored. */
 export interface Arrival {
-  /** Grows with each arrival; what it counts is the storage's own. */
+  /** Grows with each arrival; its unit is the storage's own. */
   readonly at: number;
   /** Orders notes that came together. */
   readonly id: NoteId;
   /** The date of the note, or of its arrival if that is earlier, ms since the epoch. */
   readonly date: number;
-  /** The note is gone, so only its date is known. Notes that are dated later came after it; others may have come after it, too. */
+  /** The note is gone, so only its date is known: notes with a later date came after it, and others may have, too. */
   readonly isGuess?: boolean | undefined;
 }
 
 /** Notes that came after a place, in the order in which they came. */
 export interface Arrivals {
   readonly notes: readonly Arrival[];
-  /** False if more came, before these, or may have come. */
+  /** False if notes came, or may have come, that are missing here; they came before these. */
   readonly isComplete: boolean;
 }
 
@@ -28,24 +28,24 @@ export const BEFORE_ALL: Arrival = {
   date: Number.MIN_SAFE_INTEGER,
 };
 
-/** Where a note was that is gone, if its id tells a date. */
+/** The place of a note that is gone, by the date in its id; undefined if there is none. */
 export function guessedPlace(id: NoteId): Arrival | undefined {
   const date = dateOfId(id);
   return date === undefined ? undefined : { ...BEFORE_ALL, id, date, isGuess: true };
 }
 
-/** A note that is dated longer before its arrival than this, ms, came from elsewhere, and is found by nobody who asks for arrivals. */
+/** The most by which the date of a note may precede its arrival, ms. Older notes were imported or placed by hand, and are left out. */
 export const MAX_LAG_MS = 10 * 60_000;
-/** The most notes looked at for an answer; of those who ask only for the last ones, fewer. */
+/** The most notes that are examined for an answer, and for one that only needs the last notes. */
 const MAX_EXAMINED = 10_000;
 const MAX_EXAMINED_FOR_LAST = 200;
 
-/** From which date on notes may have come after a place. */
+/** The date from which on notes may have come after a place. */
 export function firstDateAfter(place: Arrival): number {
   return Math.max(BEFORE_ALL.date, place.date - MAX_LAG_MS);
 }
 
-/** How many notes, by their dates the newest, an answer is made of. */
+/** How many of the newest notes, by their dates, are examined for an answer. */
 export function maxExamined(since: unknown): number {
   return since === undefined ? MAX_EXAMINED_FOR_LAST : MAX_EXAMINED;
 }
@@ -93,7 +93,7 @@ export function touchesNotes(effects: Effects): boolean {
   return Object.keys(changedNotes(effects)).length > 0;
 }
 
-/** Without what says nothing. */
+/** Drops empty lists, and a flag that is not set. */
 export function withoutEmpty({ edited = [], removed = [], isUnnamed }: ChangedNotes): ChangedNotes {
   return {
     ...(edited.length > 0 && { edited }),

@@ -18,7 +18,7 @@ export abstract class DatabaseStorage {
 
   /** See `Storage.write`. */
   protected abstract store(command: Command): Promise<Written | undefined>;
-  /** Lets go of the medium, when no write runs any more. */
+  /** Closes everything. Called when no write runs any more. */
   protected abstract release(): Promise<void>;
 
   async write(command: Command): Promise<Written | undefined> {

@@ -19,12 +19,12 @@ export async function lookAtStorage(place: Place): Promise<string> {
   if (place.storage === 'fs') return lookAtFolder(place);
   if (place.storage === 'sqlite') return lookAtFile(databasePath(place));
   if (place.database?.kind !== 'server')
-    throw new TypeError('The settings let no server be without its address');
+    throw new TypeError('Settings that were checked name the database server');
   const { lookAtDatabase } = await import('./postgres/look.ts');
   return lookAtDatabase(place.database.url);
 }
 
-/** Throws the system's error if this process cannot make files where the settings say that they are. */
+/** Throws the system's error if this process cannot make files in the folder that the settings name. */
 export function mustBeWritable(place: Place): void {
   if (place.storage === 'postgres') return;
   accessSync(nearest(folderOf(place)), constants.R_OK | constants.W_OK | constants.X_OK);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What tells a state of a note from all others: 48 bits that follow from its parts. */
+/** A fingerprint of a note's state: 48 bits of a hash of its parts. */
 export function noteVersion(...parts: readonly (string | number | null | undefined)[]): number {
   return createHash('sha1').update(parts.join('\n')).digest().readUIntBE(0, 6);
 }

@@ -64,14 +64,14 @@ export async function openStorage(
       return { storage: files, secret: key };
     });
   }
-  if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
+  if (secret === undefined) throw new TypeError('Settings that were checked have a secret for a database');
   log.hashFeedsWith(secret);
   if (storage === 'sqlite') {
     const { openSqlite } = await import('./sqlite/sqlite.ts');
     const opened = await openSqlite({ ...parts, licenseKeys, file: databasePath(settings) });
     return { storage: opened, pictures: opened.pictureRows, secret };
   }
-  if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
+  if (database?.kind !== 'server') throw new TypeError('Settings that were checked name the database server');
   const { openPostgres } = await import('./postgres/postgres.ts');
   const opened = await openPostgres({
     ...parts,

@@ -14,7 +14,7 @@ export interface PicturePlace {
 
 /** A picture as the database knows it: its bytes are in the row, or in an image store under its key. */
 export interface PictureRow extends PicturePlace {
-  /** Tells the version of its bytes. */
+  /** Last change of its bytes, which identifies their version. */
   readonly modifiedAt: number;
   readonly size: number;
   readonly sha256: string | undefined;
@@ -69,7 +69,7 @@ export interface PictureRows {
   forget(keys: readonly ImageKey[]): Promise<void>;
   /** The objects of these keys are not in the store of the settings; a former store may hold them. */
   moveElsewhere(keys: readonly ImageKey[]): Promise<void>;
-  /** At most `limit` such keys in their order, after one. */
+  /** At most `limit` of the keys that `moveElsewhere` got, in their order, after a key. */
   elsewhere(after: string, limit: number): Promise<readonly ImageKey[]>;
   /** How many keys wait for their objects to be removed. */
   countFreed(): Promise<number>;

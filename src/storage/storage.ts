@@ -36,13 +36,13 @@ export interface NoteSearch extends PageQuery {
   readonly to?: number | undefined;
 }
 
-/** A page of what an index has. */
+/** A page of notes that an index found. */
 export interface FoundPage extends Page {
   /** False if changes that were stored before the call are not in the index yet, so that the same search may soon find other notes. */
   readonly isCurrent: boolean;
 }
 
-/** The most tags that a feed tells. */
+/** The most tags that `Storage.tags` returns. */
 export const MOST_LISTED_TAGS = 1_000;
 
 /** A tag of a feed, and how many of its notes have it. */
@@ -130,7 +130,7 @@ export interface FeedListQuery {
 
 /** A place in a list of feeds: what it is ordered by, and the name, which tells equals apart. */
 export interface FeedPlace {
-  /** Bytes, notes or ms since the epoch; 0 where names are the order. On databases feeds are numbered in the order of their making. */
+  /** By the order: bytes, notes, or ms since the epoch; 0 for names. For `created`, databases use the id of the row. */
   readonly value: number;
   readonly name: FeedName;
 }
@@ -187,8 +187,8 @@ export interface Storage extends TokenSeries {
   /** The notes before and after that one; none for a feed that does not exist. */
   neighbours(feed: AdmittedFeed, position: Position): Promise<Neighbours>;
   /**
-   * The last notes, at most `limit`, that came after a place, or after the note of an id: one that is gone stands for its date.
-   * Undefined for an id that is of no note and tells no date. Without `since` the last of all.
+   * The last notes, at most `limit`, that came after a place, or after the note of an id. If that note is gone, the date in its
+   * id counts. Undefined for an id of no note that has no date in it. Without `since` the last of all.
    */
   arrivals(
     feed: AdmittedFeed,

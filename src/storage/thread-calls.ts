@@ -44,7 +44,7 @@ export function sendable<P extends { readonly bytes: Uint8Array | undefined }>(p
   return { ...part, bytes: new Uint8Array(bytes) };
 }
 
-/** The name of a method, what it takes and what it returns, at last. */
+/** For each method its parameters, and its result once it is awaited. */
 type Methods<T> = { [M in keyof T]: T[M] extends (...args: infer A) => infer R ? [A, Awaited<R>] : never };
 
 export interface ThreadOptions {

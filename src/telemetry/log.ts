@@ -5,11 +5,11 @@ import sonicBoom from 'sonic-boom';
 import type { FeedName } from '../feeds/names.ts';
 import { errorFields, type FeedHash, feedHash } from './fields.ts';
 
-/** Most verbose first; no line has the last one. */
+/** Most verbose first. `silent` writes no line. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Lines of this time, or of so many characters, are written at once, because each write takes a trip to the thread pool. */
+/** Lines are gathered for this time, or up to this many characters, because each write takes a trip to the thread pool. */
 const BATCH_MS = 10;
 const BATCH_CHARACTERS = 64 * 1024;
 /** Retry interval with a full pipe, and with a full disk or without a reader, ms. */

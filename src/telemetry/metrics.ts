@@ -58,7 +58,7 @@ const HELP = {
 
 type Name = keyof typeof HELP;
 
-/** What all processes of a service say alike becomes one value in another way than by a sum. */
+/** Metrics that every process reports of the same thing: how their values become one, instead of by a sum. */
 const ALIKE: Partial<Record<Name, Aggregator>> = {
   service_build_info: 'first',
   service_cache_fresh: 'min',
@@ -103,7 +103,7 @@ interface WatchedParts {
   readonly linesLost: () => number;
 }
 
-/** What the service stands on. */
+/** What the service depends on: its storage, disks and backups. */
 interface WatchedResources {
   /** Rejects if notes cannot be read and stored. */
   readonly checkStorage: () => Promise<void>;
@@ -126,7 +126,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
  * Starts to count, also in the process and its event loop, in a registry of its own. An instance without metrics does not
- * load this file. What is given an outcome or a duration is called at the end of that request, task, commit or call.
+ * load this file. Members that take an outcome or a duration are called at the end of that request, task, commit or tool call.
  * @param group of processes whose metrics are one answer, if there are several
  */
 export function createMetrics(group?: ProcessGroup) {
@@ -156,7 +156,7 @@ export function createMetrics(group?: ProcessGroup) {
     purges: () => announcementCounter(make, 'service_purges_total'),
     /** Reads these parts at every scrape. Call it once. */
     watch: (parts: WatchedParts) => watchParts(make, parts),
-    /** Looks at these at every scrape. Call it once. */
+    /** Looks at these resources at every scrape. Call it once. */
     watchResources: (resources: WatchedResources) => watchResources(make, resources),
     /** Media type of `metricsAnswer`. */
     contentType: registry.contentType as string,

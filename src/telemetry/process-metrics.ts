@@ -19,13 +19,13 @@ export type ProcessMetrics = readonly MetricWithValues[];
 
 /** The processes that share a port, as one of them knows them. */
 export interface ProcessGroup {
-  /** From now on these are the metrics of this process. */
+  /** Sets the function that gives the metrics of this process. */
   countWith(count: () => Promise<ProcessMetrics>): void;
-  /** Those of all processes, and what those that ended have counted. */
+  /** The metrics of all processes, and the sums of those that have ended. */
   countAll(): Promise<readonly ProcessMetrics[]>;
 }
 
-/** What the last look at all objects of the image store found: one process looks, for all. */
+/** The results of the last look at all objects of the image store, which one process takes for all. */
 const SCAN = /^service_images_(unreferenced|unreferenced_bytes|missing|checked_timestamp_seconds)$/;
 const SCANNED_AT = 'service_images_checked_timestamp_seconds';
 const LINES_LOST = 'service_log_lines_lost_total';

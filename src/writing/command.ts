@@ -5,8 +5,8 @@ import type { NoteType } from '../feeds/note-types.ts';
 import type { FeedLimits } from './limits.ts';
 
 /**
- * The feed that a write was allowed for. Where another one has its name by the time of the write, or it has another password,
- * the write finds no feed.
+ * The feed that a write was allowed for. The write finds no feed if meanwhile another feed got its name, or the feed another
+ * password.
  */
 export interface ExistingFeed {
   readonly kind: 'existing';
@@ -15,7 +15,7 @@ export interface ExistingFeed {
   readonly passwordHash: string | undefined;
 }
 
-/** A feed to be made. If there is one of its name by then, the write finds no feed. */
+/** A feed to be made. If a feed of its name exists by then, the write finds no feed. */
 export interface NewFeed {
   readonly kind: 'new';
   readonly readId: ReadId;
@@ -25,7 +25,7 @@ export interface NewFeed {
 interface OfFeed {
   readonly name: FeedName;
   readonly target: ExistingFeed;
-  /** The ETags, one of which the note or, for a command without a note, the feed's record must have; any unless given. */
+  /** The note, or the feed's record for a command without a note, must have one of these ETags; any is right unless given. */
   readonly ifMatch?: readonly string[] | undefined;
 }
 
@@ -42,11 +42,14 @@ export interface Post {
   /** In the order in which they are written: pictures, then the text that shows them. */
   readonly notes: readonly NewNote[];
   readonly limits: FeedLimits;
-  /** If a note has the key of the post, it gets the bytes and metadata of the post's; else the post must be the same as its. */
+  /**
+   * With true, a note that has the key of the post gets its bytes and metadata. Otherwise the post must equal the one that stored
+   * that note.
+   */
   readonly replaces?: boolean | undefined;
 }
 
-/** Stores notes that come from elsewhere, each by itself: not those that are there, and not those that do not fit. */
+/** Stores notes that come from elsewhere. Each is decided by itself: one that is there is skipped, one that does not fit is refused. */
 export interface Import extends OfFeed {
   readonly kind: 'import';
   readonly notes: readonly NewNote[];
@@ -154,7 +157,7 @@ export interface Lookups {
   readonly readId?: ReadId | undefined;
   readonly licenseId?: string | undefined;
   readonly image?: NoteFile | undefined;
-  /** Which of them are there, and whose keys? */
+  /** Notes to import: which of them are there, and which of their keys other notes have. */
   readonly imported?: readonly NewNote[] | undefined;
 }
 

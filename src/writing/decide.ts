@@ -86,7 +86,7 @@ export interface Effects {
   readonly removed?: readonly Note[] | undefined;
   /** What became of each note of an `Import`. */
   readonly outcomes?: readonly ImportOutcome[] | undefined;
-  /** Their views are out of date. */
+  /** Read ids whose views are out of date. */
   readonly readIds: readonly ReadId[];
   /** The chosen read id is one that a deleted feed of the same name left. */
   readonly reclaimsReadId?: boolean;
@@ -116,7 +116,7 @@ const SETTINGS = [
   'keepNotes',
 ] as const satisfies readonly (keyof Feed)[];
 
-/** What a feed that is blocked refuses. What it has may still be removed, and its password be changed. */
+/** Commands that a blocked feed refuses. Its notes can still be removed, and its password changed. */
 const ADDING: ReadonlySet<Command['kind']> = new Set(['post', 'import', 'replace', 'describe', 'configure']);
 
 const NEW_FEED = {
@@ -298,7 +298,7 @@ function replacement(
   return changed(feed, feedAfter, added, { before: note, after, content });
 }
 
-/** The notes, of which pictures say which text they came with. */
+/** The notes with `attachedTo` set in the pictures that came with a text. */
 function attached(
   notes: readonly NewNote[],
   text: Pick<Note, 'id' | 'type'> | undefined,

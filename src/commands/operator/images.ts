@@ -7,10 +7,10 @@ import { OperatedService } from './operated-service.ts';
 import { show } from './output.ts';
 import { settingOf } from './setting-of.ts';
 
-/** What is done to the image store. */
+/** The words after `images`: what to do to the image store. */
 export const IMAGE_WORDS: ReadonlySet<string> = new Set(['unreferenced', 'clean', 'move']);
 
-/** Looking after the image store. */
+/** Actions on the image store. */
 export const IMAGE_ACTIONS = {
   images: {
     takesArgument: true,

@@ -38,14 +38,14 @@ export class OperatedService {
     return (await (await this.#send(method, path, body)).json()) as Json<N>;
   }
 
-  /** As `ask`, if there is no answer but that it is done. */
+  /** As `ask`, for operations that answer without a body. */
   async tell(method: string, path: string, body?: unknown): Promise<void> {
     await this.#send(method, path, body);
   }
 
   /**
    * The items of all pages of a list.
-   * @param most after so many it stops
+   * @param most stops after this many items
    */
   async list<P extends Page, Item>(
     path: string,
@@ -86,7 +86,7 @@ export class OperatedService {
   }
 }
 
-/** Without what is not given. */
+/** The query of the parameters that have a value. */
 function queryOf(parameters: Parameters): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters))

@@ -1,6 +1,6 @@
 type Cell = string | number;
 
-/** What would change the terminal, or the order of what it shows. */
+/** Control and format characters, which could change the terminal or the order of its text. */
 const CONTROLS = /[\p{Cc}\p{Cf}]/gu;
 
 /** Prints an answer: on a terminal for people, elsewhere as the JSON that it is. */

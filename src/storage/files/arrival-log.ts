@@ -1,14 +1,14 @@
 import { type Arrival, inOrderOfArrival, MAX_LAG_MS } from '../arrivals.ts';
 import type { Entry } from './note-list.ts';
 
-/** The most notes that it has; if there are more, it is made again. */
+/** The most notes of a log. One with more is made again. */
 const MOST_LOGGED = 20_000;
 /** Notes that are looked at together. */
 export const AT_ONCE = 200;
 
 /**
- * The notes of a feed that came, dated from a moment on. A note came when its file got its name (`ctime`), which a kill leaves as it is: so
- * the order is the same after a restart.
+ * The order in which notes of a feed came, of those that are dated after a moment. A note came when its file got its name (`ctime`),
+ * which a kill leaves as it is, so the order is the same after a restart.
  */
 export class ArrivalLog {
   /** It has all notes dated later than this. */
@@ -55,7 +55,7 @@ export class ArrivalLog {
   }
 }
 
-/** When a note came that was seen to come at a moment: at its date, if the moment only says when the file was touched or copied. */
+/** When a note came, by the time of its file. If that is much later than its date, the file was only touched or copied: the date counts. */
 export function arrivalOf({ createdAt }: Pick<Entry, 'createdAt'>, cameAt: number): number {
   return cameAt - createdAt > MAX_LAG_MS ? createdAt : cameAt;
 }

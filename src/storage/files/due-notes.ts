@@ -6,7 +6,7 @@ import type { IndexedFeed } from './feed-index.ts';
 /** A note that is to be removed. */
 type DueNote = Ordered & { readonly file: NoteFile };
 
-/** At most so many of the notes of a feed that are due, as far as the index knows: those that expired, then the oldest. */
+/** At most `limit` notes of a feed that are due, as far as the index knows: the expired ones first, then the oldest. */
 export function dueNotes(
   { notes, marks }: Pick<IndexedFeed, 'notes' | 'marks'>,
   { now, before = Number.NEGATIVE_INFINITY, beyond, except }: Due,

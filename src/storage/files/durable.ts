@@ -56,9 +56,9 @@ const AT_ONCE = 16;
 /** Error codes if a file cannot have a hard link, on this file system or at all. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK', 'EXDEV']);
 
-/** Error codes of a step that may succeed later. */
+/** Codes of errors after which the same step may succeed later. */
 const PASSING = new Set('EIO ENOSPC EDQUOT EMFILE ENFILE EROFS ESTALE ETIMEDOUT'.split(' '));
-/** After this many ms what could not be done is tried again. */
+/** Pause before steps that failed are tried again, ms. */
 const AGAIN_MS = 1_000;
 
 /** The steps that undo a write, in the order of the write. */
@@ -76,7 +76,7 @@ export class DurableWriter {
   readonly #folders: Pick<FolderSync, 'sync'>;
   readonly #open = pLimit(OPEN_FILES);
   readonly #syncs = pLimit(PARALLEL_SYNCS);
-  /** By folder, steps that failed and those behind them. Nothing else is written there, or below, before they are done. */
+  /** By folder, steps of cleaning up that failed, and those behind them. Nothing else is written there, or below, before they are done. */
   readonly #left = new Map<string, Undo>();
   readonly #finishing = new KeyedLock<string>();
 
@@ -178,7 +178,7 @@ export class DurableWriter {
 
   /**
    * Runs a write in a folder. If it fails, what it did is undone, the last first, and the folder is synced: else a power cut
-   * could undo only that, so that what was refused is there, or a feed that was not deleted is gone. The first failure is the one to tell.
+   * could take back the undoing, so that a refused note is there, or a feed whose deletion failed is gone. The first failure is thrown.
    */
   async #orUndone<T>(folder: string, write: (undo: Undo) => Promise<T>): Promise<T> {
     await this.#finish(dirname(folder));
@@ -270,7 +270,7 @@ function tempPart({ temp, bytes, ...change }: Planned): Part[] {
   return bytes ? [{ ...change, name: temp, bytes }] : [];
 }
 
-/** Makes a change whose bytes are written. What the file was stays under a name in `kept` until the change is durable. */
+/** Makes a change whose bytes are written. The file before it stays under a name in `kept` until the change is durable. */
 function make(folder: string, { name, temp, bytes, isNew }: Planned, undo: Undo, kept: string[]): void {
   const [path, written] = [join(folder, name), join(folder, temp)];
   const before = isNew ? undefined : keep(path, join(folder, tempName()), bytes !== undefined);

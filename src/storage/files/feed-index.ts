@@ -10,7 +10,7 @@ import { type Mark, Marks } from './marks.ts';
 import { type Entry, NoteList, type TagIndex, type UnaskedNote } from './note-list.ts';
 import { type FeedFiles, UNREADABLE_READ_ID } from './read-metadata.ts';
 
-/** What a step changes: new or replaced entries, files of removed notes, dot files. */
+/** The changes of a step: new or replaced entries, files of removed notes, marks, dot files. */
 export interface IndexChange {
   readonly put?: readonly Entry[];
   readonly gone?: readonly NoteFile[];
@@ -51,7 +51,7 @@ export class IndexedFeed {
   tags: TagIndex | undefined;
   /** The keys and expiries of notes; undefined if none is known. */
   marks: Marks | undefined;
-  /** Whether they are those of all notes. */
+  /** Whether `marks` has those of all notes. */
   isMarked: boolean;
   /** The files of notes that may have another mark than `.marks` says, or than a look at the folder that runs finds. */
   changedMarks: Set<NoteFile> | undefined;
@@ -101,7 +101,7 @@ export class IndexedFeed {
   /** When a note expires, as far as is known, ms since the epoch; infinite if it does not. */
   readonly expiryOf = (file: NoteFile): number => this.marks?.expiryOf(file) ?? Number.POSITIVE_INFINITY;
 
-  /** Takes marks that were found in the folder, unless all are known, but none of notes that have changed meanwhile. */
+  /** Takes over marks that were found in the folder, unless all are known. Those of notes that changed meanwhile are ignored. */
   addFound(marks: readonly Mark[]): void {
     if (this.isMarked) return;
     for (const mark of marks)
@@ -109,7 +109,7 @@ export class IndexedFeed {
     this.#forgetExpiries();
   }
 
-  /** What was known of a note is wrong. */
+  /** Replaces the mark of a note, because the one that is known is wrong. */
   correct(file: NoteFile, mark: Mark | undefined): void {
     this.marks?.remove(file);
     if (mark) this.#mark(mark);
@@ -177,7 +177,7 @@ export class IndexedFeed {
     this.#record = undefined;
   }
 
-  /** Ends an edit that has changed nothing: a copy of the entry, from before the edit, takes its place. */
+  /** Ends an edit that changed nothing: a copy of the entry from before the edit takes the place of the marked one. */
   takeBack(copy: Entry): void {
     this.tags?.replace([this.notes.put(copy)], [copy]);
   }

@@ -77,7 +77,7 @@ export interface FilesOptions {
   readonly events?: boolean;
 }
 
-/** What works for the storage beside it: each on a thread of its own, unless others are given. */
+/** The writer and the watch of the storage. Each runs on a thread of its own, unless others are given. */
 export interface FilesHelpers {
   readonly writer: WriterHelper;
   readonly watch: FolderWatch;
@@ -111,8 +111,8 @@ function threadsOf({ owner, commits }: FilesOptions): FilesHelpers {
 }
 
 /**
- * What the thread that died has left unfinished beside the feeds; the next thread has made nothing yet. Nothing if the folder
- * cannot be read: then the next start removes it.
+ * Names of unfinished files and folders that the dead thread left beside the feeds. The next thread has made none yet. Empty if the
+ * folder cannot be read: then the next start removes them.
  */
 function leftoversNow(dir: string): string[] {
   try {
@@ -391,7 +391,7 @@ class FilesStorage implements Storage {
   }
 }
 
-/** Warns at the start of feeds that are not what whoever placed their folders may expect. */
+/** Warns at the start of feeds that may not work as the person who placed their folders expects. */
 function warnOfOddFeeds(index: FeedIndex, log: Pick<Log, 'warn'>): void {
   for (const [feed] of index.waiting())
     log.warn(

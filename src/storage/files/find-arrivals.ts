@@ -29,8 +29,8 @@ export async function findArrivals(
   since: Arrival | NoteId | undefined,
   limit: number,
 ): Promise<Arrivals | undefined> {
-  // Posts run beside each other, and kernels date files by ticks. What is older than a tick, and than every step that ran then, is
-  // complete: nothing comes before it any more.
+  // Posts run beside each other, and kernels date files by ticks. Once a tick has passed and every step of then has ended, no note
+  // can get an earlier time any more.
   await delay(CLOCK_TICK_MS + 2);
   const until = Date.now() - CLOCK_TICK_MS;
   await locks.settled(feed.name);

@@ -14,11 +14,11 @@ import { endLine, lineOf, type Mark } from './marks.ts';
 import { MARKS_FILE } from './names.ts';
 import { statFile } from './read-file.ts';
 
-/** Metadata files that change before `.marks` is written: so many are read at a start besides it. */
+/** How many metadata files may change before `.marks` is written. A start reads those besides it. */
 const UNSAVED = 256;
-/** How much later than at its change the index may know of a file, and how far clocks may differ, ms. */
+/** How late the index may learn of a changed file, plus how far clocks may differ, ms. */
 const MARGIN_MS = 120_000;
-/** Lines that `.marks` may have besides twice as many as marks. */
+/** `.marks` is rewritten when it has more lines than twice the number of marks, and this many besides. */
 const SPARE_LINES = 1_024;
 /** Marks that are written in one turn of the event loop. */
 const AT_ONCE = 5_000;
@@ -63,7 +63,7 @@ export class MarkKeeper {
   readonly #order: (order: MarksOrder) => void;
   readonly #looks = new Map<number, Look>();
   readonly #urgent = new Map<IndexedFeed, Promise<void>>();
-  /** What `.marks` of a feed is known to have. */
+  /** The size of `.marks` of a feed as it was last read or written. */
   readonly #saved = new WeakMap<IndexedFeed, Pick<MarksRead, 'bytes' | 'lines'>>();
   readonly #saving = new Map<IndexedFeed, Promise<void>>();
   readonly #wanted = new Set<IndexedFeed>();

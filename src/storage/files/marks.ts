@@ -3,7 +3,7 @@ import type { NewNote, NoteMeta } from '../../feeds/note.ts';
 import { type Entry, NoteList } from './note-list.ts';
 import { UNSEEN } from './stamp.ts';
 
-/** What a note's metadata says that the note is looked for by. A claim: what counts is the metadata file. */
+/** The key and the expiry of a note, by which it is found. A mark is only a claim: the metadata file counts. */
 export interface Mark extends Pick<NoteMeta, 'key' | 'expires'> {
   readonly file: NoteFile;
 }
@@ -93,7 +93,7 @@ export function lineOf({ file, key = '', expires }: Mark): string {
   return `${expires ?? ''}/${file}/${key}\n`;
 }
 
-/** The last line of `.marks`: of the metadata files that changed before this moment, ms since the epoch, all are in it. */
+/** The last line of `.marks`: the file has the marks of all metadata files that changed before this moment, ms since the epoch. */
 export function endLine(since: number): string {
   return `${since}\n`;
 }

@@ -11,7 +11,7 @@ import { type Stamp, UNSEEN } from './stamp.ts';
  */
 export interface Entry extends Ordered {
   readonly file: NoteFile;
-  /** Bytes of the note's file at the look or write that made the entry. What counts them is right only if it never changes. */
+  /** Bytes of the note's file at the look or write that made the entry. It never changes, because sums are made of it. */
   readonly size: number;
   /** State of the note's file. */
   stamp: Stamp;
@@ -57,9 +57,9 @@ interface Piece {
 /** When a note expires, ms since the epoch; infinite if it does not. */
 type ExpiryOf = (file: NoteFile) => number;
 
-/** The notes of a feed, oldest first inside, in pieces, so that no change of a long list takes long. */
+/** The notes of a feed, oldest first. They are kept in pieces, so that a change of a long list is fast. */
 export class NoteList {
-  /** Never empty, and none of several is. */
+  /** At least one piece. If there are several, none of them is empty. */
   readonly #pieces: Piece[] = [];
   /** All entries of the list. */
   readonly #entries = new Map<NoteFile, Entry>();
@@ -209,7 +209,7 @@ export class NoteList {
         yield typeof note === 'string' ? { file: fileOf(note), ...placeIn(note) } : note;
   }
 
-  /** To be called if a note of the list expires at another time, and has no other entry. */
+  /** Call it if the expiry of a note changes while its entry stays. */
   forgetExpiries(): void {
     for (const piece of this.#pieces) piece.expires = undefined;
   }

@@ -36,7 +36,7 @@ export interface FeedFiles {
   readonly license?: FeedLicense | undefined;
 }
 
-/** States of each log that are remembered. */
+/** The most states that are remembered for each log. */
 const REMEMBERED = 1_000;
 const written = new WeakMap<Pick<Log, 'warn'>, LRUCache<string, true>>();
 
@@ -160,7 +160,7 @@ async function readSettings(folder: string, log: FeedLog): Promise<StoredSetting
   }
 }
 
-/** Whether it counts is found out when that is asked. */
+/** Reads the license without checking whether it is valid, which is asked at each use. */
 async function readLicense(path: string): Promise<FeedFiles['license']> {
   const text = await readLine(path);
   if (!text) return undefined;

@@ -117,8 +117,8 @@ export class Reconciler {
   }
 
   /**
-   * Ends or takes away what a writer that died had begun in the folder of a feed, once it does no more, and takes in what is
-   * there then. Alone with the feed: whoever sends a post again finds the one that was stored.
+   * Waits until the dead writer's thread has ended, completes or removes what it had begun in the folder of a feed, and reads the
+   * folder. It is alone with the feed, so that whoever sends a post again finds the one that was stored.
    */
   async clear(name: FeedName, writerEnded: Promise<unknown>): Promise<void> {
     await this.#parts.locks.exclusive(name, async () => {
@@ -212,7 +212,7 @@ export class Reconciler {
   }
 }
 
-/** An entry that came when it was found: later ones may have been told of before. One in place of another keeps the time of that. */
+/** Sets the arrival of a new entry to now, because listeners may know of later notes. One that replaces another gets the arrival of that. */
 function foundNow(entry: Entry): Entry {
   return { ...entry, arrivedAt: arrivalOf(entry, Date.now()) };
 }

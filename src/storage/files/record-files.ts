@@ -67,7 +67,7 @@ export class RecordFiles implements OperatorRecords {
       if (kind !== 'name') return;
       const names = new Set([...before.keys(), ...this.#of(kind).keys()]) as Set<FeedName>;
       for (const name of names)
-        if (index.isClosed(name) !== this.#of(kind).has(name)) await this.#closeAsTold(name);
+        if (index.isClosed(name) !== this.#of(kind).has(name)) await this.#closeAsRecorded(name);
     } catch (error) {
       log.error('a change by hand could not be taken in', { file, err: asRefusal(error) });
     }
@@ -127,7 +127,7 @@ export class RecordFiles implements OperatorRecords {
     });
   }
 
-  #closeAsTold(name: FeedName): Promise<void> {
+  #closeAsRecorded(name: FeedName): Promise<void> {
     const { index, locks } = this.#parts;
     return locks.exclusive(name, async () => index.close(name, this.#of('name').has(name)));
   }
@@ -147,7 +147,7 @@ export class RecordFiles implements OperatorRecords {
     this.#unread.set(kind, unread);
   }
 
-  /** In one step, because what is left of a line could be another record. */
+  /** Rewrites the file as a whole, because a part of a line could be another record. */
   async #rewrite(
     kind: OperatorRecordKind,
     change: (lines: readonly string[]) => readonly string[],
@@ -156,7 +156,7 @@ export class RecordFiles implements OperatorRecords {
     const { file } = RECORD_LINES[kind];
     const text = await readText(dir, file);
     const lines = text.split('\n').map((line) => `${line}\n`);
-    // What is behind the last end of a line; if nothing, there is no line.
+    // Behind the last line end there is no line, unless text follows it.
     if (lines.at(-1) === '\n') lines.pop();
     await writer.change(dir, [textFile(file, change(lines).join('') || undefined)]);
   }

@@ -20,7 +20,7 @@ const UNKNOWN_SECRET =
   'nothing in DATA_DIR tells that it was used with this server secret: if it was another one, sessions end, and feeds ' +
   'without a .readid have other read links';
 
-/** What settings say of the secret. */
+/** The settings about the secret. */
 export interface SecretSettings {
   /** SERVICE_SECRET. */
   readonly secret?: Uint8Array | undefined;

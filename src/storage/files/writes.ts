@@ -43,7 +43,7 @@ import { scanFeed } from './scan.ts';
 import type { Stamp } from './stamp.ts';
 import { entriesOf, feedParts, noteParts, settingsFile, withKeptDate } from './written-files.ts';
 
-/** What a sweep does not ask of the notes that it removes. */
+/** Members of a note that a sweep does not need, and so does not read. */
 const UNREAD = { size: 0, modifiedAt: 0, meta: NO_META.meta, content: undefined };
 
 /** Shared by all writes. */
@@ -83,7 +83,7 @@ const AGAIN = 'again';
 
 type StateOfStep = Omit<State, 'feed' | 'note'>;
 
-/** The result, and the folder that a deletion has left to be removed. */
+/** The result of a step, and the folder that remains to be removed after a deletion. */
 interface Done {
   readonly written: Written;
   readonly left?: string;
@@ -239,7 +239,7 @@ async function change(
     return { written: { feed: effects.feed, note }, left: await deleteFeed(parts, feed) };
   // What is being stored and what is stored never pass the limits together.
   const release = keepRoom(parts.index, feed, before, effects.feed);
-  // In the turn in which the notes come into the index: else they would count twice meanwhile.
+  // Released in the turn in which the notes come into the index, so that they never count twice.
   const { stampOf, files } = await writeFiles(parts, feed, effects, named).finally(release);
   const put = entriesOf(added, stampOf);
   const gone = removed.map(({ id, type }) => noteFile(id, type));

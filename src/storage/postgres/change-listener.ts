@@ -6,11 +6,11 @@ import { CHANGE_CHANNEL } from './change-notice.ts';
 import { NOW, type Statement, statement } from './transaction.ts';
 import { WriterClient } from './writer-client.ts';
 
-/** From the beginning of a round trip, or of a try to connect, to that of the next one, in ms. */
+/** Interval between the beginnings of round trips, or of attempts to connect, ms. */
 const HEARTBEAT_INTERVAL_MS = 250;
 /**
- * How long what a round trip showed is taken for true, from its beginning, in ms. What one container stores has to
- * show in the others within a second.
+ * How long the result of a round trip is valid, from its beginning, ms: what one container stores has to show in the others
+ * within a second.
  */
 const HEARTBEAT_TIMEOUT_MS = 800;
 /** How long recorded changes are kept, ms of the server's clock, and how long the pause before a round trip may be that finds all of them. */
@@ -25,12 +25,12 @@ const LISTENER_NAME = 'note-feed-listener';
 const FEATURE_NOT_SUPPORTED = '0A000';
 
 interface State {
-  /** What of all transactions this round trip saw. */
+  /** The snapshot of this round trip: which transactions it saw. */
   readonly snapshot: string;
   /** The server's clock, ms. */
   readonly now: number;
   readonly processes: number;
-  /** Which server it is, since when, and which of its files hold the tables: others after a restore. */
+  /** Identifies the server, its start, and the files of the tables, which are others after a restore. */
   readonly place: string;
   /** The payloads of the changes that the round trip of $1 did not see yet; none if $1 is null. */
   readonly changes: readonly string[];
@@ -84,7 +84,7 @@ export class ChangeListener {
   #last: State | undefined;
   /** The state of a round trip in each interval of the time for which changes are kept. */
   #earlier: Pick<State, 'now' | 'snapshot'>[] = [];
-  /** Payloads that only one of notice and round trip has brought so far, since the last round trip and before it. */
+  /** Payloads that came once so far, by a notice or by a round trip: since the last round trip, and before it. */
   #once = new Set<string>();
   #onceBefore = new Set<string>();
   #client: Client | undefined;
@@ -157,7 +157,7 @@ export class ChangeListener {
     }
   }
 
-  /** What was changed from the last round trip on until the next one may be missed. */
+  /** Forgets the last round trip, because changes between it and the next one may be missed. */
   #forget(): void {
     if (this.#isFresh) this.#tell(false);
     this.#last = undefined;

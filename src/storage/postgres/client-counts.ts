@@ -4,7 +4,7 @@ import type { SharedCounts, SharedUsage, UsageReport } from '../storage.ts';
 import type { Database } from './database.ts';
 import { columnsOf, NOW, statement } from './transaction.ts';
 
-/** The span in which is counted, in ms. */
+/** The span of time in which requests are counted, ms. */
 const WINDOW = 60_000;
 
 /**
@@ -49,7 +49,7 @@ const FORGET = statement('forget_clients')`
 
 export interface ClientCountsOptions {
   readonly database: Database;
-  /** With it, rows say nothing of addresses. */
+  /** The key of the hashes that stand for clients, so that rows do not show addresses. */
   readonly secret: Uint8Array;
   /** How much a client may do in a minute. */
   readonly perMinute: number;

@@ -60,7 +60,7 @@ export function connectionOptions(
   };
 }
 
-/** What `connectionOptions` asks of each connection, as statements for one transaction: a pooler ignores what it is asked. */
+/** The settings of `connectionOptions` as statements for one transaction, because a pooler ignores those of a connection. */
 export function localSettings({
   statementMs = STATEMENT_MS,
   idleMs = STATEMENT_MS,
@@ -102,7 +102,7 @@ export function databaseName(url: string): DatabaseName {
   return { hosts: clients.map(({ host, port }) => ({ host, port })), database: clients[0]?.database };
 }
 
-/** Parameters of the URL would win over what is decided here. */
+/** Parameters that the service sets itself. They are removed from the URL, where they would win. */
 const DECIDED = [
   'application_name',
   'statement_timeout',
@@ -110,7 +110,7 @@ const DECIDED = [
   'idle_in_transaction_session_timeout',
   'options',
 ];
-/** The client takes them for `verify-full`, and says at length on standard error that it does. */
+/** Values that the client treats as `verify-full`, with a long warning on standard error. */
 const AS_VERIFY_FULL: readonly (string | null)[] = ['prefer', 'require', 'verify-ca'];
 
 /** The URL without the parameters that `connectionOptions` sets itself, and its `options`. */

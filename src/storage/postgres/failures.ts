@@ -37,7 +37,7 @@ export function endsConnection(error: unknown): boolean {
   return severity === 'FATAL' || severity === 'PANIC' || code === READ_ONLY || NO_TABLES.test(code);
 }
 
-/** Whether what failed together may work one by one: the database can be used, and nothing was stored. */
+/** Whether calls that failed together may succeed one by one: the database can be used, and nothing was stored. */
 export function mayWorkAlone(failure: unknown): boolean {
   if (!(failure instanceof Refusal) || failure.code !== 'store_unavailable') return true;
   return TAKEN_BACK.test(errorCode(failure.cause) ?? '');

@@ -5,7 +5,7 @@ import { errorCode } from '../../system-errors.ts';
 
 /** How long a host may take to say whether it takes writes, ms. */
 const ANSWER_MS = 2_000;
-/** How long the other hosts may take after one that is as new as the newest that was known, ms. */
+/** How long to wait for the other hosts once a host on the highest known timeline has answered, ms. */
 const OTHERS_MS = 250;
 /** How often the hosts are asked while there are connections, ms. */
 const WATCH_MS = 2_000;
@@ -83,7 +83,7 @@ export class Hosts extends EventEmitter<{ promoted: [] }> {
     this.#watch = undefined;
   }
 
-  /** Asks all at once. A host that hangs is not waited for if one is found that must be the newest, or very likely is. */
+  /** Asks all hosts at once. Does not wait for one that hangs if another one is certainly, or very likely, the newest. */
   async #ask(): Promise<Writer> {
     const known = this.#timeline;
     const found: Writer[] = [];

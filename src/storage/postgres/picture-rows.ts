@@ -14,7 +14,7 @@ import {
 import type { Database } from './database.ts';
 import { NOW, type Statement, statement, type Transaction } from './transaction.ts';
 
-/** How long one process is the only one that removes objects and notes that are due after it has last done so, in ms. */
+/** How long the lease of the process that removes objects, and notes that are due, lasts after its last renewal, ms. */
 const LEAD_MS = 10_000;
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < ($1, $2, $3, $4)';
 const VERSION = 'feed = $1 AND id = $2 AND type = $3 AND modified_at = $4';

@@ -50,7 +50,7 @@ import { listFeeds, totals } from './overview.ts';
 import { columnsOf, statement } from './transaction.ts';
 
 const NO_NOTES: Page = { notes: [], next: undefined };
-/** How many bytes of text a page is expected to have when it is decided how many pages one statement reads: most have far less. */
+/** Bytes of text that a page is expected to have, which bounds the pages of one statement. Most have far less. */
 const PAGE_BYTES = PAGE_TEXT_BYTES / 4;
 /** Bytes of a note come in pieces of this size, because the client decodes each from hex text in one go. */
 const PIECE_BYTES = 256 * 1024;
@@ -300,8 +300,8 @@ export abstract class PostgresReads extends DatabaseStorage {
 }
 
 /**
- * Calls that one statement answers for all that wait, because a statement of its own for each costs more than the rows.
- * @param ask gives the rows of all calls
+ * Answers all waiting calls by one statement, because a statement costs more than its rows.
+ * @param ask runs the statement for all calls
  * @param resultOf of the rows of one call
  * @param sizeOf about how many bytes its rows have
  */
@@ -323,7 +323,7 @@ function batched<I, R, Row extends Numbered>(
   return new BatchedCalls(answer, sizeOf);
 }
 
-/** Rows as columns. */
+/** The columns of rows. */
 function transposed(rows: readonly (readonly unknown[])[]): unknown[][] {
   return rows[0]!.map((_, column) => rows.map((row) => row[column]));
 }
@@ -336,7 +336,7 @@ function pageOfRows(rows: readonly PageRow[], limit: number): FeedPage | undefin
   return { feed: feedOf(feed), ...pageOf(notes.slice(0, count).map(noteOf), count === notes.length) };
 }
 
-/** The notes in their order, and which of them is the first text that those before it left no place for. */
+/** The notes in their order, and the index of the first text that did not fit; the number of notes if all did. */
 function inOrder<R extends PlacedRow>(rows: readonly R[]): { notes: R[]; cut: number } {
   const notes = rows.filter(({ place }) => place !== null).sort((a, b) => a.place! - b.place!);
   const cut = notes.findIndex(({ type, content }) => type === TEXT && content === null);

@@ -16,9 +16,9 @@ import { statement } from './transaction.ts';
 /** How long each of the statements of a search may take, ms; there are three at most. */
 const STATEMENT_MS = 16;
 const CONNECTIONS = 2;
-/** So many of the newest notes are looked at one by one first: what is in many of them is found there. */
+/** How many of the newest notes are examined one by one first: words that many notes have are found there. */
 const NEAR_NOTES = 1_000;
-/** So many are looked at if too many are found by the index, because then some are probably among these. */
+/** How many are examined if the index finds too many, because then some of these probably match. */
 const MOST_NOTES = 20_000;
 const CANCELLED = '57014';
 
@@ -31,7 +31,7 @@ interface FoundRow {
   readonly created_at: number;
 }
 
-/** The first value is `Feed.key`, the next three the place that all found are behind, then from when to when they are, how many, and the words. */
+/** Values: `$1` is `Feed.key`, `$2` to `$4` the place after which notes are found, `$5` and `$6` their dates, `$7` the limit, `$8` the words. */
 const WITHIN = '(created_at, id, type) < ($2, $3, $4) AND created_at BETWEEN $5 AND $6';
 const KEY = 'created_at, id, type';
 /** No note is loaded here, because the time that this process takes to read the answer counts, too. */

@@ -54,7 +54,7 @@ export class Transaction {
   readonly origin: string;
   /** The connection must be closed. */
   isLost = false;
-  /** What it changes, and how that is recorded for every process. */
+  /** The feeds that it changes, and the payloads by which other processes learn of it. */
   readonly changes: ChangedFeed[] = [];
   readonly payloads: string[] = [];
   readonly #client: PoolClient;
@@ -143,5 +143,5 @@ export class Transaction {
   }
 }
 
-/** Another transaction took a name, a read id or room after this one had found it free. This one is rolled back and has to look again. */
+/** Another transaction took a name, a read id or room that this one had found free. This one is rolled back and must be run again. */
 export class LostRace extends Error {}

@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import { ALL_FEEDS, MARK_FEED, SEARCH_VERSION, WORD_INDEX } from './search-schema.ts';
 import { COMMIT_LATER, columnsOf, NOW, type Statement, statement, type Transaction } from './transaction.ts';
 
-/** How long one process is the only one that makes words after it last said so, ms. */
+/** How long the lease of the process that makes words lasts after its last renewal, ms. */
 const LEAD_MS = 3_000;
 /** Limits of a batch: notes, and bytes of their texts, but at least one. */
 const NOTES = 500;
@@ -33,7 +33,7 @@ interface ReadNote {
   readonly is_within: boolean;
 }
 
-/** What a note is found by: `tokensOf`. */
+/** Makes the tokens that a note is found by; see `tokensOf`. */
 export type MakeTokens = (
   key: NoteKey,
   note: { readonly content: Uint8Array | undefined; readonly meta: NoteMeta },

@@ -6,7 +6,7 @@ import { CLOSE } from '../thread-calls.ts';
 import { knownHosts } from './connection-options.ts';
 
 const SCRIPT = new URL('../../../workers/index-postgres.ts', import.meta.url);
-/** Changes of this time go to the thread together, ms. */
+/** Changes within this time wake the thread once, ms. */
 const WAKE_MS = 50;
 /** How long one note may take, ms; far longer than the limit within which its text has to be read. */
 const HANG_MS = 5_000;

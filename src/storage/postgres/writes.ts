@@ -48,7 +48,7 @@ import {
 import { freeKeys } from './picture-rows.ts';
 import { columnsOf, LostRace, statement, type Transaction } from './transaction.ts';
 
-/** The lock of closed names, of those that are for one transaction: any number that nothing else uses. */
+/** The advisory lock of closed names, held for one transaction: any number that nothing else uses. */
 export const NAMES_LOCK = 6_478_236_894;
 
 /** The result of a command; an error if it is refused or fails; undefined if it found no feed or note. */
@@ -66,7 +66,7 @@ interface OpenFeed {
   dueAt: number | null;
 }
 
-/** What is decided of a command. */
+/** The decision about a command. */
 interface Decision {
   readonly effects: Effects;
   readonly open: OpenFeed;

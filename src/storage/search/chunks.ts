@@ -1,6 +1,6 @@
 import { oldestFirst, type Position, sortKeyOf } from '../../feeds/order.ts';
 
-/** Some of a feed's notes that are near each other in time. Only its own words are looked at by a step of a search. */
+/** Some of a feed's notes that are near each other in time. Each step of a search reads the words of one chunk only. */
 export interface Chunk {
   readonly id: number;
   /** The oldest and the newest note that it has had. */
@@ -12,8 +12,8 @@ export interface Chunk {
   /** Words that were put in, also of notes that went. */
   words: number;
   /**
-   * Rows are in the order of the notes but for so many: of two notes in the wrong order, the rows are at most so far apart. 0 if all are in order, as
-   * those of a feed are that only gets new notes.
+   * How far rows are out of order: two notes whose rows are in the wrong order are at most this many rows apart. 0 if all rows
+   * are in the order of the notes, as in a feed that only gets new notes.
    */
   lag: number;
 }
@@ -27,8 +27,8 @@ export interface ChunkLimits {
 }
 
 /**
- * The chunk for a note among those of its feed: the one of its time, or the next one; undefined if both are full. So chunks overlap if old
- * notes come later, and there are few of them all the same.
+ * The chunk that a note goes to, among those of its feed: the one of its time, else the next one; undefined if both are full. Chunks
+ * may overlap, because otherwise old notes that come later would need many small ones.
  */
 export function chunkFor(chunks: Iterable<Chunk>, note: Position, limits: ChunkLimits): Chunk | undefined {
   let own: Chunk | undefined;

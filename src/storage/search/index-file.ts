@@ -161,7 +161,7 @@ export class IndexFile {
     return this.db.prepare<[], Buffer>('SELECT digest FROM seal').pluck().get();
   }
 
-  /** Whether nothing has changed since it was sealed; true if it is not, because the service was killed. */
+  /** Whether the content still has the digest of the seal; true without a seal, as after a kill. */
   #isAsSealed(): boolean {
     const sealed = this.#sealed();
     return sealed === undefined || toEnd(this.#digest()).equals(sealed);

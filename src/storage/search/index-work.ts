@@ -6,7 +6,7 @@ import { IndexFile, toEnd } from './index-file.ts';
 import { NoteIndex, type NoteIndexOptions } from './note-index.ts';
 import type { NoteSource, SourceData } from './note-source.ts';
 
-/** A comparison stops after this time, so that new changes do not wait longer, ms. */
+/** A comparison pauses after this time, ms, so that new changes do not wait longer. */
 const STEP_MS = 25;
 
 /** What the thread that makes the index is started with. */
@@ -201,7 +201,7 @@ export class IndexWork {
     return undefined;
   }
 
-  /** Whether the work was done. Errors of the system are of one feed; it is left for later, because the others must not wait for it. */
+  /** Runs work on one feed. After an error of the system returns false and leaves the feed for later, so that others do not wait. */
   #ifReadable(feed: FeedName, work: () => void): boolean {
     try {
       work();

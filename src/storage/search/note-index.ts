@@ -9,7 +9,7 @@ import type { ListedNote, NoteSource, SourceNote } from './note-source.ts';
 import { type PackedFile, packFile, unpackFile } from './packed-file.ts';
 import { tokenText } from './tokens.ts';
 
-/** So many notes make a step of a search cheap, and the words of a chunk are kept once for all of them. Words bound a step where notes are long. */
+/** The number of notes keeps a step of a search cheap; where notes are long, the number of words does. */
 const LIMITS: ChunkLimits = { notes: 4096, words: 1_000_000, rows: CHUNK_ROWS };
 
 export interface NoteIndexOptions {
@@ -48,7 +48,7 @@ interface OpenFeed {
   readonly changed: Set<Chunk>;
 }
 
-/** Brings the index up to the notes of a source. Every change needs a `batch` around it. */
+/** Brings the index up to the notes of a source. Call `begin` before changes and `commit` after them. */
 export class NoteIndex {
   readonly #db: Database;
   readonly #options: NoteIndexOptions;
@@ -112,7 +112,7 @@ export class NoteIndex {
     this.#do.forgetEmpty.run(this.#options.run);
   }
 
-  /** Finds what is missing or old of a feed, and mends it, note by note. Other changes may come between two steps. */
+  /** Finds notes that are missing, old or gone in the index of a feed, and mends it one by one. Other changes may come between two steps. */
   *compare(name: FeedName): Generator<void> {
     const { source, run } = this.#options;
     const behind: ListedNote[] = [];

@@ -16,26 +16,26 @@ import type { IndexThreadData, IndexWork, NoteChange, Progress } from './index-w
 import type { SourceData } from './note-source.ts';
 import type { SearchWork } from './search-work.ts';
 
-/** Changes of so many ms go to the thread together. */
+/** Changes within this time go to the thread together, ms. */
 const GATHER_MS = 50;
-/** The thread starts so late if nothing needs it, because the service has enough to do at its own start. */
+/** Delay of the thread's start unless something needs it sooner, ms, because the service has enough to do at its own start. */
 const START_MS = 1000;
 /** A feed with more files waiting is compared instead. */
 const MOST_FILES = 10_000;
 /** Files that go to the thread at once, so that what comes next waits only for these. */
 const FILES_AT_ONCE = 64;
-/** A step that takes longer hangs. */
+/** A step that takes longer than this counts as hanging, ms. */
 const HANGING_MS = 10_000;
-/** Between two attempts after failures. */
+/** Pause between two attempts after failures, ms. */
 const RETRY_MS = 10_000;
-/** Notes are of bounded size, so what takes more memory does not end. */
+/** Memory limits of each thread. Notes are of bounded size, so work that takes more would never end. */
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 4 };
 const MOST_SEARCHES = 256;
 /** Threads without work end after so many ms, because they take memory. */
 const IDLE_MS = 60_000;
 /** How long a search waits for its feed to be compared. */
 const COMPARE_WAIT_MS = 500;
-/** Texts that made a thread hang or end; of more, the first are tried again. */
+/** The most notes that are remembered because the thread hung or ended at them. Of more, the first are rendered again. */
 const MOST_AS_WRITTEN = 1000;
 
 export interface NoteIndexerOptions {
@@ -49,7 +49,7 @@ export interface NoteIndexerOptions {
   readonly idleMs?: number;
 }
 
-/** A page of what the index has. */
+/** The positions of notes that the index found. */
 export interface FoundPositions {
   /** Newest first. */
   readonly positions: readonly Position[];
@@ -91,7 +91,7 @@ export class NoteIndexer {
   /** The thread has opened the index, and nothing is known to be wrong with it. */
   #isReady = false;
   #needsCheck: boolean;
-  /** Since all was done for the last time. */
+  /** Failures since everything was last indexed. */
   #failures = 0;
   /** The code of the error for which the notes of a feed cannot be read; it is told once. */
   #unreadable: string | undefined;
@@ -364,7 +364,7 @@ export class NoteIndexer {
   }
 }
 
-/** What is neither a state of the engine nor of the system comes of what the index holds, if it comes again. */
+/** Whether an error that comes again may be of damaged content of the index: it is no known failure of the engine or the system. */
 function mayBeDamaged(error: unknown): boolean {
   return !(error instanceof Refusal) && ['SQLITE_ERROR', undefined].includes(errorCode(error));
 }

@@ -6,7 +6,7 @@ import type { NoteSearch } from '../storage.ts';
 import { asBroken, IndexFile } from './index-file.ts';
 import { type IndexPage, IndexSearch } from './index-search.ts';
 
-/** A search that has waited for so long is refused, in ms: whoever asks next waits less. */
+/** A search that has waited longer than this is refused, ms, so that the next ones wait less. */
 const MOST_WAIT_MS = 1000;
 
 interface IndexState {

@@ -1,7 +1,7 @@
 import type { SearchQuery, Term } from '../../search/query.ts';
 import { wordsOf } from '../../search/words.ts';
 
-/** Words of a query that the index is asked for; the rest is left to `findMatch`. So a query costs as many lists at most, however often it names a word. */
+/** The most words of a query that the index is asked for, which bounds the cost of a query; `findMatch` judges the rest. */
 const MOST_WORDS = 16;
 
 /** Signs that the engine would end a token at, or not tell from others. */
@@ -60,7 +60,7 @@ function tagToken(start: string, tag: string): string {
   return `${start}#${inToken(tag)}`;
 }
 
-/** A folded word as a part of a token; a word begins with another if this begins with that one's. */
+/** A folded word as a part of a token. It keeps prefixes: if a word begins with another one, so do their tokens. */
 function inToken(word: string): string {
   return word.replace(NOT_IN_TOKENS, (sign) => `_${sign.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

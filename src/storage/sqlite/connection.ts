@@ -13,7 +13,7 @@ const MAX_LOG_BYTES = 64 * 1024 * 1024;
 /** A connection to the database file, and whether that is still the file at its path. */
 export class Connection {
   readonly db: Database.Database;
-  /** It met an error after which it must be opened anew; never another file, whose log would be mixed up with this one's. */
+  /** The database must be opened anew after an error, by another thread: one that opens a second file mixes up the logs of the two. */
   isLost = false;
   readonly #path: string;
   readonly #opened: Stats;

@@ -32,9 +32,9 @@ export const OF_FEED =
 /** A note as it is looked up to be changed. */
 export type StoredNote = NoteRow & TaggedNote & { readonly row: number; readonly image_key: ImageKey | null };
 
-/** The rows of notes with their tags. The counters of feeds and freed keys are the caller's. */
 const SWEPT_COLUMNS = `${CONTENTLESS_COLUMNS}, NULL AS content, row, notes.feed, image_key`;
 
+/** The rows of notes with their tags, keys and expiries. The caller keeps the counters of feeds and the freed keys. */
 export class NoteRows {
   readonly #sql: ReturnType<typeof prepareStatements>;
   /** Rows are the order in which notes came, so none has the number of one that was removed while the process runs. */

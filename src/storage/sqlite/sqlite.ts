@@ -81,7 +81,7 @@ interface Threads {
   /** Every request asks who may write, which must not wait behind long texts. */
   readonly feeds: ThreadCalls<Reads>;
   readonly notes: ThreadCalls<Reads>;
-  /** Counting those of a large feed takes long; started when it is first asked. */
+  /** Counting the tags of a large feed takes long; started when it is first asked. */
   readonly tags: ThreadCalls<Reads>;
   readonly checkpoints: ThreadCalls<Checkpoints>;
   /** Looking at all pictures takes long; started when it is first asked. */
@@ -311,7 +311,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   }
 }
 
-/** Whether a write that failed may have been committed: a refusal says that it was not, but for that of a medium. */
+/** Whether a failed write may have been committed. It was not if it was refused, unless the storage could not be used. */
 function mayBeStored(error: unknown): boolean {
   return !(error instanceof Refusal) || error.code === 'store_unavailable';
 }

@@ -12,7 +12,7 @@ const READERS_WAIT_MS = 20;
 interface LogState {
   /** Pages in the log. */
   readonly log: number;
-  /** Frames that are in the database file too. */
+  /** Pages of it that are in the database file, too. */
   readonly checkpointed: number;
 }
 
