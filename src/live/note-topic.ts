@@ -77,8 +77,10 @@ export class NoteTopic extends Topic<NoteListener> {
     this.#isUnsure = false;
     this.#version = feed.version;
     // Listeners that joined since the feed was looked up are not told now: the next look-up may have to end them.
-    const late = [...this.listeners].filter((listener) => !listeners.includes(listener));
-    if (hasChanges) for (const listener of isUnnamed ? this.listeners : late) listener.owesReset = true;
+    const present = new Set(listeners);
+    if (hasChanges)
+      for (const listener of this.listeners)
+        if (isUnnamed || !present.has(listener)) listener.owesReset = true;
     const delivery = new Delivery(this.#source, feed, this.name === undefined);
     try {
       // Most listeners are up to date and in one group, which goes first, so that it does not wait for the others.
