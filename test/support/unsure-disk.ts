@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { MadeCall } from './failing-calls.ts';
+import type { Random } from './random.ts';
 
 interface File {
   bytes: Uint8Array;
@@ -48,11 +49,17 @@ export class UnsureDisk {
     this.#known = made.length;
   }
 
-  /** What may be there after a power cut, and whether everything had been synced by then. */
-  *possibleStates(): Generator<{ files: Map<string, Uint8Array>; isSettled: boolean }> {
+  /**
+   * What may be there after a power cut, and whether everything had been synced by then.
+   * @param most states of each stage: if it has more, those with nothing and with everything, and some that are drawn
+   */
+  *possibleStates(
+    most: number,
+    random: Random,
+  ): Generator<{ files: Map<string, Uint8Array>; isSettled: boolean }> {
     const names = new Map(this.#start);
     for (const [i, steps] of this.#stages.entries()) {
-      for (let selection = 0; selection < 2 ** steps.length; selection += 1) {
+      for (const selection of selections(2 ** steps.length, most, random)) {
         const kept = new Map(names);
         for (const [bit, step] of steps.entries()) if (selection & (1 << bit)) apply(kept, step);
         const files = new Map([...kept].map(([name, file]) => [name, file.bytes]));
@@ -83,6 +90,11 @@ export class UnsureDisk {
         return { removed: from };
     }
   }
+}
+
+function selections(count: number, most: number, { below }: Random): readonly number[] {
+  if (count <= most) return Array.from({ length: count }, (_, n) => n);
+  return [0, count - 1, ...Array.from({ length: most - 2 }, () => below(count))];
 }
 
 function apply(names: Names, { removed, added }: Step): void {
