@@ -1,2 +1,2 @@
-/** Ten thousand notes, a hundred reconnects and many kills on each storage; see `every-note.test.ts`. */
+/** Thousands of notes, with more reconnects and kills, on each storage; see `every-note.test.ts`. */
 await import('./every-note.test.ts');

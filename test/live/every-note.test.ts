@@ -1,4 +1,7 @@
-/** Listeners get every note once and in one order, over reconnects, kills of the service, and changes of the container. */
+/**
+ * Listeners get every note once and in one order, over reconnects, kills of the service, and changes of the container.
+ * `NOTES=10000` posts more than the default.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { containerSettings } from '../support/containers.ts';
@@ -9,20 +12,29 @@ import { NoteStream } from '../support/note-stream.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { dataDir, type ProcessOptions, ServiceProcess } from '../support/service-process.ts';
 
-const NOTES = times(400, 10_000);
-const RECONNECTS = times(20, 100);
-const KILLS = times(1, 8);
+const NOTES = Number(process.env.NOTES ?? times(200, 2_000));
+const RECONNECTS = times(10, 40);
+const KILLS = times(1, 4);
 const POSTERS = 4;
 /** Far below a hundred, because some notes are stored without an answer: up to one of each poster at each kill. */
 const MOST_MISSED = 50;
 const FEED = 'grebe';
+/** What a container says if it may have missed changes: then its listeners have to load all notes again. */
+const UNSURE = 'changes of other processes are not found: the cache is disabled';
 
 t.setTimeout(times(600_000, 1_800_000));
 
 /** Services on the same data, some of which are killed. */
 class Killed {
   readonly #services: ServiceProcess[] = [];
+  readonly #killed: ServiceProcess[] = [];
   #turn = 0;
+
+  /** How often any of them may have missed changes, as on a machine that is too busy. */
+  get doubts(): number {
+    const lines = [...this.#services, ...this.#killed].flatMap(({ lines }) => lines);
+    return lines.filter(({ msg }) => msg === UNSURE).length;
+  }
 
   /** The address of each in turn. */
   get url(): string {
@@ -40,6 +52,7 @@ class Killed {
   async kill(t: Test, options: ProcessOptions): Promise<void> {
     const n = this.#turn % this.#services.length;
     await this.#services[n]!.kill('SIGKILL');
+    this.#killed.push(this.#services[n]!);
     this.#services[n] = await ServiceProcess.start(t, options);
   }
 }
@@ -148,7 +161,7 @@ async function everyNoteOnce(t: Test, options: ProcessOptions, count = 1): Promi
     };
     t.ok(await eventually(hasAll), 'every note');
     t.equal(new Set(follower.ids).size, follower.ids.length, 'once');
-    t.equal(follower.resets, 0);
+    if (services.doubts === 0) t.equal(follower.resets, 0);
     t.same(follower.ids, followers[0]!.ids, 'in one order');
   }
   t.ok(followers[0]!.connections > RECONNECTS / 2, `${followers[0]!.connections} connections`);
