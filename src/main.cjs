@@ -11,7 +11,7 @@ function isAtLeast(version, least) {
 if (isAtLeast(process.versions.node, NEEDED)) {
   // Threads of this pool sync files, and the default of 4 is too few for concurrent posts.
   if (!process.env.UV_THREADPOOL_SIZE) process.env.UV_THREADPOOL_SIZE = '24';
-  import(require('./plain-sources.cjs').main());
+  import(require('./plain-sources.cjs').makeOnce() ? '../build/src/main.js' : './main.ts');
 } else {
   console.error(
     `Note Feed needs Node >=${NEEDED} and this is ${process.versions.node}. ` +

@@ -59,12 +59,11 @@ function isMade() {
   }
 }
 
-/** The copy of `main.ts`, or itself if no copy can be made. */
-function main() {
+/** Makes the copy if there is none of the sources as they are now. False if it cannot be made. */
+function makeOnce() {
   const [args, env] = [['--no-warnings', __filename], { ...process.env, NODE_OPTIONS: '' }];
-  const isPlain = isMade() || (spawnSync(process.execPath, args, { env }).status === 0 && isMade());
-  return isPlain ? '../build/src/main.js' : './main.ts';
+  return isMade() || (spawnSync(process.execPath, args, { env }).status === 0 && isMade());
 }
 
 if (require.main === module) make();
-module.exports = { main };
+module.exports = { makeOnce };
