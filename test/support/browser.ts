@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Test } from 'tap';
 import { eventually } from './eventually.ts';
 import { missing, program } from './installed.ts';
 
@@ -127,6 +128,20 @@ export async function axeFindings(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary?.replaceAll(/\s+/g, ' ')}`),
   );
+}
+
+/** Everybody can use the page as it is shown now: axe-core finds nothing, and nobody has to scroll sideways. */
+export async function isUsable(t: Test, page: Page, name = page.url()): Promise<void> {
+  t.same(await axeFindings(page), [], `axe, ${name}`);
+  t.equal(await overflow(page), 0, `width, ${name}`);
+}
+
+/** The same in both color schemes. */
+export async function isUsableInBoth(t: Test, page: Page): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'dark' });
+  t.same(await contrastFindings(page), [], 'dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  t.same(await axeFindings(page), [], 'light');
 }
 
 /** Texts with a contrast of less than 7 to 1, as their HTML; what cannot be used now does not count. */

@@ -24,7 +24,7 @@ const PROGRAMS = {
     file: '/usr/lib/python3/dist-packages/swift/__init__.py',
     packages: 'swift-proxy swift-account swift-container swift-object',
   },
-  chromium: { file: '/usr/bin/chromium', packages: 'chromium' },
+  chromium: { file: '/usr/bin/chromium-headless-shell', packages: 'chromium-headless-shell' },
   initdb: { file: '/usr/lib/postgresql/15/bin/initdb', packages: 'postgresql-15' },
   postgres: { file: '/usr/lib/postgresql/15/bin/postgres', packages: 'postgresql-15' },
   pg_dump: { file: '/usr/lib/postgresql/15/bin/pg_dump', packages: 'postgresql-15' },

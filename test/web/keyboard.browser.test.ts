@@ -1,6 +1,6 @@
 /** A walk in Chromium with a keyboard alone: nothing is clicked, and whoever looks sees where the focus is. */
 import t, { type Test } from 'tap';
-import { axeFindings, startBrowser, visit } from '../support/browser.ts';
+import { isUsableInBoth, startBrowser, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { start } from '../support/service.ts';
@@ -60,13 +60,6 @@ async function tabTo(t: Test, selector: string, key: 'Tab' | 'Shift+Tab' = 'Tab'
   throw new Error(`${key} does not lead to ${selector}: ${faults}`);
 }
 
-async function isGood(t: Test): Promise<void> {
-  for (const colorScheme of ['dark', 'light'] as const) {
-    await page.emulateMedia({ colorScheme });
-    t.same(await axeFindings(page), [], colorScheme);
-  }
-}
-
 async function notes(): Promise<Record<string, unknown>[]> {
   return (await feed.list()).json.notes;
 }
@@ -78,7 +71,7 @@ t.test('a feed is made', async (t) => {
   await tabTo(t, '#feed');
   await page.keyboard.press('Control+a');
   await page.keyboard.type(feed.name);
-  await isGood(t);
+  await isUsableInBoth(t, page);
   await page.keyboard.press('Enter');
   await page.waitForURL(`${url}/${feed.name}`);
 });
@@ -100,7 +93,7 @@ t.test('a note is written with title, tag and picture', async (t) => {
   await page.keyboard.press('Enter');
   await (await chooser).setFiles({ name: 'page.png', mimeType: 'image/png', buffer });
   await page.waitForSelector('.attachments li');
-  await isGood(t);
+  await isUsableInBoth(t, page);
   await tabTo(t, '.attachments .alt', 'Shift+Tab');
   await page.keyboard.type('A page');
   await tabTo(t, '#compose .primary');
@@ -114,7 +107,7 @@ t.test('a note is written with title, tag and picture', async (t) => {
 t.test('the address is kept', async (t) => {
   await page.waitForSelector('#keep:not([hidden])');
   await tabTo(t, '#keep [data-copy]');
-  await isGood(t);
+  await isUsableInBoth(t, page);
   await tabTo(t, '#keep [data-action=kept]');
   await page.keyboard.press('Enter');
   await page.waitForSelector('#keep', { state: 'hidden' });
@@ -128,10 +121,10 @@ t.test('a note is edited in its place', async (t) => {
   await isAt(t, 'article .menu summary');
   await page.keyboard.press('ArrowDown');
   await isAt(t, '[data-action=edit]');
-  await isGood(t);
+  await isUsableInBoth(t, page);
   await page.keyboard.press('Enter');
   await isAt(t, '#edit-text');
-  await isGood(t);
+  await isUsableInBoth(t, page);
   await page.keyboard.press('Control+Home');
   await page.keyboard.type('Other ');
   await tabTo(t, '#edit-title', 'Shift+Tab');
@@ -161,7 +154,7 @@ t.test('a deletion is undone', async (t) => {
     t.not(await page.evaluate('document.activeElement.localName'), 'body', 'the focus is not lost');
     if (undo === 'Enter') {
       await tabTo(t, '.toast button');
-      await isGood(t);
+      await isUsableInBoth(t, page);
     }
     await page.keyboard.press(undo);
     await isAt(t, 'article');
@@ -174,7 +167,7 @@ t.test('a picture is seen in full', async (t) => {
   await tabTo(t, 'a.picture', 'Shift+Tab');
   await page.keyboard.press('Enter');
   await isAt(t, '.lightbox .close');
-  await isGood(t);
+  await isUsableInBoth(t, page);
   await page.keyboard.press('Escape');
   await isAt(t, 'a.picture');
 });
@@ -192,7 +185,7 @@ t.test('settings are changed', async (t) => {
   await tabTo(t, '[form=random]');
   await page.keyboard.press('Enter');
   await isAt(t, '#change-links [formmethod=dialog]');
-  await isGood(t);
+  await isUsableInBoth(t, page);
   await page.keyboard.press('Escape');
   await isAt(t, '[form=random]');
   await tabTo(t, '#danger button');
@@ -213,7 +206,7 @@ t.test('the public page is shared', async (t) => {
     await page.keyboard.press('Enter');
     await page.waitForSelector(`#${id}`);
     await tabTo(t, `#${id} [aria-label="Copy ${what}"]`);
-    await isGood(t);
+    await isUsableInBoth(t, page);
     await tabTo(t, `#${id} [popovertargetaction=hide]`);
     await page.keyboard.press('Enter');
     await isAt(t, `[popovertarget=${id}]`);
@@ -227,7 +220,7 @@ t.test('the public page is shared', async (t) => {
   await page.keyboard.press('Enter');
   await page.waitForSelector('dialog[open]');
   t.equal(await page.evaluate("document.activeElement.closest('dialog') !== null"), true);
-  await isGood(t);
+  await isUsableInBoth(t, page);
   await page.keyboard.press('Escape');
   await isAt(t, '[popovertarget=share]');
 });

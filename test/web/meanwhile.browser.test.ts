@@ -1,7 +1,7 @@
 /** What somebody else changed while a page was open, with two windows of Chromium: nothing is overwritten unseen or lost. */
 import type { Page } from 'playwright-core';
-import t, { type Test } from 'tap';
-import { axeFindings, contrastFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import t from 'tap';
+import { isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { start } from '../support/service.ts';
@@ -11,12 +11,6 @@ const { url } = await start(t);
 const mine = await visit(t, browser);
 const theirs = await visit(t, browser, PHONE);
 const scriptless = await visit(t, browser, { javaScriptEnabled: false });
-
-async function isGood(t: Test, page: Page): Promise<void> {
-  t.same(await axeFindings(page), []);
-  t.same(await contrastFindings(page), []);
-  t.equal(await overflow(page), 0);
-}
 
 /** Opens the edit of the first note of the page. */
 async function edit(page: Page, address: string): Promise<void> {
@@ -64,7 +58,7 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
         t.equal(await page.inputValue('#edit-theirs'), 'Their text');
         t.equal(await page.inputValue('#edit-text'), 'My text');
         t.equal(await page.inputValue('#edit-tags'), 'theirs', 'what only they changed is taken in');
-        await isGood(t, page);
+        await isUsable(t, page);
         if (button === 'article .primary') await page.fill('#edit-text', expected);
         await page.click(button);
         await page.waitForSelector(`article:focus:has-text("${expected}")`);
@@ -80,7 +74,7 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     await page.waitForSelector('.meanwhile.changed:focus');
     t.equal(await page.textContent('#edit-title-theirs'), 'Theirs: Theirs');
     t.equal((await now()).title, 'Theirs');
-    await isGood(t, page);
+    await isUsable(t, page);
     await page.click('[data-action=mine]');
     await page.waitForSelector('article h3:has-text("Mine")');
     t.match(await now(), { title: 'Mine', content: 'Text' });
@@ -110,7 +104,7 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     await page.click('article .primary');
     await page.waitForSelector('.meanwhile.deleted:focus');
     t.equal(await page.inputValue('#edit-text'), 'Words of mine');
-    await isGood(t, page);
+    await isUsable(t, page);
     await page.click('[data-action=repost]');
     await page.waitForURL((address) => !address.href.endsWith('both-edit'));
     await page.waitForSelector('article:has-text("Words of mine")');
@@ -160,7 +154,7 @@ t.test('settings of two windows survive, and one that both changed is asked for 
   t.match(await second.textContent('#title-error'), 'Meanwhile it was changed to "First".');
   t.equal(await second.inputValue('#title'), 'Second');
   t.equal((await feed.get()).json.title, 'First');
-  await isGood(t, second);
+  await isUsable(t, second);
   await second.click('text=Save changes');
   await second.waitForSelector('text=Saved.');
   t.match((await feed.get()).json, { title: 'Second', description: 'A description' });
@@ -188,7 +182,7 @@ t.test('a page of a feed that is gone or another one posts nothing unasked', asy
     await page.click('#compose .primary');
     await page.waitForSelector('.outdated p:not(:empty)');
     t.equal(await page.inputValue('#note-text'), text);
-    await isGood(t, page);
+    await isUsable(t, page);
   };
 
   await t.test('deleted: it is made anew, with a password if wanted', async (t) => {
@@ -252,12 +246,12 @@ t.test('a note that expires says when', async (t) => {
   await page.goto(`${url}/passing`);
   await page.fill('#note-text', 'Not for long');
   await page.selectOption('#note-expires', '1d');
-  await isGood(t, page);
+  await isUsable(t, page);
   await page.click('#compose .primary');
   await page.waitForSelector('article:has-text("Not for long") :text("expires") time');
   const [note] = (await new FeedClient(url, 'passing').list()).json.notes;
   t.equal(await page.getAttribute('article :text("expires") time', 'datetime'), note.expires_at);
-  await isGood(t, page);
+  await isUsable(t, page);
 });
 
 t.test('settings say what a feed keeps, and ask before notes go for it', async (t) => {
@@ -288,7 +282,7 @@ t.test('settings say what a feed keeps, and ask before notes go for it', async (
   await set('7', '2');
   t.same(await keep(), { notes: 3 });
   await page.waitForSelector('[role=alert]:has-text("removed for good")');
-  await isGood(t, page);
+  await isUsable(t, page);
   await page.check('[name=removes]');
   const saved = page.waitForResponse((response) => response.request().method() === 'POST');
   await page.press('#keep_notes', 'Enter');
@@ -314,7 +308,7 @@ t.test('a feed goes out as a zip and comes back in', async (t) => {
   await page.setInputFiles('#import input', zip);
   await page.waitForSelector('#import .status:text("1 imported, 1 there already.")');
   t.same((await feed.list()).json.notes, notes);
-  await isGood(t, page);
+  await isUsable(t, page);
   await feed.send('DELETE');
   await page.setInputFiles('#import input', zip);
   await page.waitForSelector('#import .error:text("changed meanwhile")');

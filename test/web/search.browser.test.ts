@@ -3,9 +3,8 @@ import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import {
   visit as anyVisit,
-  axeFindings,
   boxIsReady,
-  overflow,
+  isUsable,
   PHONE,
   settled,
   startBrowser,
@@ -62,11 +61,6 @@ const query = (page: Page) => decodeURIComponent(new URL(page.url()).search);
 const heading = (page: Page) => page.textContent('.narrowed h2');
 const hits = (page: Page) => page.locator('.hit h3').allTextContents();
 
-async function isGood(t: Test, page: Page, name: string): Promise<void> {
-  t.same(await axeFindings(page), [], `axe, ${name}`);
-  t.equal(await overflow(page), 0, `width, ${name}`);
-}
-
 for (const place of [address, readPage]) {
   const kind = place === address ? 'feed' : 'read page';
 
@@ -94,7 +88,7 @@ for (const place of [address, readPage]) {
     );
     t.ok(width === 64 && height === 64, 'a small picture');
     t.equal(await page.locator('#compose').count(), 0);
-    await isGood(t, page, 'hits');
+    await isUsable(t, page, 'hits');
     await page.click('text=The river is low today.');
     await page.waitForSelector('article.alone');
     t.match(page.url(), low.id);
@@ -127,7 +121,7 @@ for (const place of [address, readPage]) {
     await page.click('.find summary');
     await page.waitForSelector('.tags >> text=stones');
     t.same(await page.locator('.tags li').allTextContents(), ['stones 55', 'river 2', 'dam 1', 'early 1']);
-    await isGood(t, page, 'filters');
+    await isUsable(t, page, 'filters');
     await page.fill('[name=tag]', 'DA');
     await page.waitForSelector('.tags >> text=stones', { state: 'detached' });
     t.same(await page.locator('.tags li').allTextContents(), ['dam 1'], 'those that begin so');
@@ -150,7 +144,7 @@ for (const place of [address, readPage]) {
       'Without from 2020-01-01',
       'Without until 2020-02-01',
     ]);
-    await isGood(t, page, 'pills');
+    await isUsable(t, page, 'pills');
     for (const rest of ['?q=river&from=2020-01-01&to=2020-02-01', '?q=river&to=2020-02-01', '?q=river']) {
       await page.click('.narrowed .pill >> nth=0');
       await page.waitForURL((to) => to.search === rest);
@@ -233,7 +227,7 @@ t.test('nothing found says what can be tried, and does not count as a new feed',
   await page.goto(`${address}?q=wolpertinger`);
   t.equal(await heading(page), 'No notes for “wolpertinger”');
   t.match(await page.textContent('.below'), /No note has all of these words\..*"a phrase".*begin\*.*-word/s);
-  await isGood(t, page, 'nothing found');
+  await isUsable(t, page, 'nothing found');
   await page.goto(address);
   await page.waitForSelector('article');
   t.notOk(await page.isVisible('#keep'));
@@ -247,7 +241,7 @@ t.test('a search that cannot be is explained, and can be mended', async (t) => {
     t.match(await page.textContent('[role=alert]'), /^The search needs a word to find: /);
     t.equal(await page.inputValue('[name=q]'), '"?!"');
     t.notMatch(await page.textContent('main'), feed.name);
-    await isGood(t, page, 'refused');
+    await isUsable(t, page, 'refused');
     await page.click('.find summary');
     t.equal(await page.inputValue('[name=tag]'), 'river');
     await page.waitForSelector('.tags >> text=stones');
@@ -341,11 +335,11 @@ for (const [kind, options] of Object.entries({
         ['?q=%21', false],
       ] as const) {
         await page.goto(place + search);
-        await isGood(t, page, search);
+        await isUsable(t, page, search);
         if (!withFilters) continue;
         await page.click('.find summary');
         await page.waitForSelector('.tags li');
-        await isGood(t, page, `${search}, filters`);
+        await isUsable(t, page, `${search}, filters`);
       }
   });
 }

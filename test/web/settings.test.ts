@@ -1,7 +1,6 @@
 /** Start page, settings, and the ways in and out, as a user of Chromium; with and without scripts. */
-import type { Page } from 'playwright-core';
-import t, { type Test } from 'tap';
-import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import t from 'tap';
+import { isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
@@ -12,17 +11,11 @@ const { url } = open;
 const { page, ...faults } = await visit(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
 const scriptless = await visit(t, browser, { javaScriptEnabled: false, ...PHONE });
 
-/** Everybody can use the page as it is now, on a screen of any size. */
-async function isGood(t: Test, page: Page, name: string): Promise<void> {
-  t.same(await axeFindings(page), [], `axe, ${name}`);
-  t.equal(await overflow(page), 0, `width, ${name}`);
-}
-
 t.test('the start page leads to a feed whose name nobody guesses', async (t) => {
   await page.goto(url);
   const suggested = await page.inputValue('#feed');
   t.match(suggested, /^[a-z]+-[a-z]+-[a-z0-9]{13}$/);
-  await isGood(t, page, 'start');
+  await isUsable(t, page, 'start');
   await page.click('[data-copy=curl-line]');
   await page.waitForSelector('.toast >> text=Copied.');
   t.match(await page.evaluate('navigator.clipboard.readText()'), `${url}/${suggested}`);
@@ -32,7 +25,7 @@ t.test('the start page leads to a feed whose name nobody guesses', async (t) => 
   await page.keyboard.press('Enter');
   await page.waitForSelector('#feed-error');
   t.equal(await page.inputValue('#feed'), 'my-feed!');
-  await isGood(t, page, 'start, refused');
+  await isUsable(t, page, 'start, refused');
   await page.fill('#feed', 'logout');
   await page.keyboard.press('Enter');
   await page.waitForSelector('text=This name belongs to the service itself');
@@ -84,7 +77,7 @@ t.test('a title image is picked, removed, chosen and dropped', async (t) => {
   await page.goto(`${url}/pictured/settings`);
   await page.click('[data-action=pick]');
   await page.waitForSelector('.picks img[alt="a dot"]');
-  await isGood(t, page, 'settings');
+  await isUsable(t, page, 'settings');
   await page.click('.picks button');
   await page.waitForSelector('img.title-image');
   await page.waitForSelector('.toast >> text="The title image is saved."');
@@ -119,7 +112,7 @@ t.test('what one window typed or saved outlives what another one changes', async
   await page.click('text=Save what is kept');
   await page.waitForSelector('#removes-error');
   t.equal(await page.getAttribute(':focus', 'name'), 'removes');
-  await isGood(t, page, 'settings, refused');
+  await isUsable(t, page, 'settings, refused');
   await page.click('text=Remove what is older');
   await page.click('text=Save what is kept');
   await page.waitForSelector('.toast >> text="How long notes are kept is saved."');
@@ -177,7 +170,7 @@ t.test('another read id is asked for in a dialog', async (t) => {
   await page.fill('#read_id', 'linked-by-hand');
   await page.keyboard.press('Enter');
   await page.waitForSelector('#change-links[open]');
-  await isGood(t, page, 'settings, dialog');
+  await isUsable(t, page, 'settings, dialog');
   t.equal(await page.textContent(':focus'), 'Keep them');
   await page.keyboard.press('Enter');
   await page.waitForSelector('#change-links', { state: 'hidden' });
@@ -198,7 +191,7 @@ t.test('another read id is asked for in a dialog', async (t) => {
 t.test('a feed is unlocked, its password changed and removed', async (t) => {
   await post(`${url}/guarded`, 'text', { 'x-feed-password': 'first' });
   await page.goto(`${url}/guarded/settings`);
-  await isGood(t, page, 'unlock');
+  await isUsable(t, page, 'unlock');
   await page.fill('#password', 'wrong');
   await page.keyboard.press('Enter');
   await page.waitForSelector('#password-error');
@@ -206,15 +199,15 @@ t.test('a feed is unlocked, its password changed and removed', async (t) => {
   await page.keyboard.press('Enter');
   await page.waitForSelector('#privacy');
   t.match(await page.textContent('#curl-line'), "-H 'X-Feed-Password: FEED-PASSWORD'");
-  await isGood(t, page, 'settings, protected');
+  await isUsable(t, page, 'settings, protected');
   const dark = await visit(t, browser, { colorScheme: 'dark', ...PHONE });
   await dark.page.goto(`${url}/guarded/settings`);
   await dark.page.fill('#password', 'first');
   await dark.page.keyboard.press('Enter');
   await dark.page.waitForSelector('#privacy');
-  await isGood(t, dark.page, 'settings, protected, dark, on a phone');
+  await isUsable(t, dark.page, 'settings, protected, dark, on a phone');
   await dark.page.click('text=Generate a random one');
-  await isGood(t, dark.page, 'settings, dialog, dark, on a phone');
+  await isUsable(t, dark.page, 'settings, dialog, dark, on a phone');
   await page.fill('#change-current', 'first');
   await page.fill('#change-next', 'second');
   await page.click('text=Change password');
@@ -239,7 +232,7 @@ t.test('a feed is deleted by its name, and the ways in and out can be used by ev
   await page.click('text=Delete this feed');
   await page.waitForSelector('text=The feed is deleted.');
   await page.goto(`${locked.url}/some-feed`);
-  await isGood(t, page, 'login');
+  await isUsable(t, page, 'login');
   await page.fill('#password', 'wrong');
   await page.keyboard.press('Enter');
   await page.waitForSelector('#password-error');
@@ -249,7 +242,7 @@ t.test('a feed is deleted by its name, and the ways in and out can be used by ev
   await page.waitForURL(`${locked.url}/some-feed`);
   t.match(await page.textContent('#curl-line'), "-H 'Authorization: Bearer INSTANCE-PASSWORD'");
   await page.goto(`${locked.url}/logout`);
-  await isGood(t, page, 'log out');
+  await isUsable(t, page, 'log out');
   await page.click('button.primary');
   await page.waitForURL(/\/login\?next=%2F$/);
 });

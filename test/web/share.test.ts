@@ -1,8 +1,8 @@
 /** Passing a public page on, and following its feed, as a user of Chromium; with and without scripts. */
 import jsQR from 'jsqr';
 import type { Page } from 'playwright-core';
-import t, { type Test } from 'tap';
-import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import t from 'tap';
+import { isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
@@ -15,11 +15,6 @@ const readPage = rssUrl.replace('/feed.xml', '');
 const readNote = `${readPage}/${id}`;
 
 const SHADES = [{ colorScheme: 'light' }, { colorScheme: 'dark', ...PHONE }] as const;
-
-async function isGood(t: Test, page: Page, name: string): Promise<void> {
-  t.same(await axeFindings(page), [], `axe, ${name}`);
-  t.equal(await overflow(page), 0, `width, ${name}`);
-}
 
 /** What the QR code says that the page draws. */
 async function decoded(page: Page): Promise<string | undefined> {
@@ -48,11 +43,11 @@ for (const shade of SHADES)
         permissions: ['clipboard-read', 'clipboard-write'],
       });
       await page.goto(address);
-      await isGood(t, page, 'page');
+      await isUsable(t, page, 'page');
       await page.focus('[popovertarget=share]');
       await page.keyboard.press('Enter');
       await page.waitForSelector('#share:popover-open');
-      await isGood(t, page, 'share');
+      await isUsable(t, page, 'share');
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await page.waitForSelector('.toast >> text=Copied.');
@@ -60,7 +55,7 @@ for (const shade of SHADES)
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await page.waitForSelector('.qr[open]');
-      await isGood(t, page, 'QR code');
+      await isUsable(t, page, 'QR code');
       t.equal(await decoded(page), address);
       t.equal(await page.textContent('.qr p'), address);
       await page.keyboard.press('Escape');
@@ -68,7 +63,7 @@ for (const shade of SHADES)
       t.equal(await page.getAttribute(':focus', 'popovertarget'), 'share', 'the focus comes back');
       await page.click('[popovertarget=subscribe]');
       await page.waitForSelector('#subscribe:popover-open');
-      await isGood(t, page, 'subscribe');
+      await isUsable(t, page, 'subscribe');
       t.equal(await page.textContent('#subscribe-link'), rssUrl);
       t.equal(await page.getAttribute('a[href^="feed:"]', 'href'), `feed:${rssUrl}`);
       await page.keyboard.press('Escape');

@@ -1,6 +1,6 @@
 /** Signing in as a user of Chromium: there and back, a note with a name, and the name hidden. */
-import t, { type Test } from 'tap';
-import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import t from 'tap';
+import { isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
 import { ask, start } from '../support/service.ts';
@@ -32,12 +32,6 @@ await start(t, {
 });
 const { page, ...faults } = await visit(t, browser, PHONE);
 
-/** Everybody can use the page as it is now, on a small screen. */
-async function isGood(t: Test, name: string): Promise<void> {
-  t.same(await axeFindings(page), [], `axe, ${name}`);
-  t.equal(await overflow(page), 0, `width, ${name}`);
-}
-
 /** From the login page to a provider, and back. */
 async function signInAs(name: string, at = 'Acme'): Promise<void> {
   await page.click(`text=Sign in with ${at}`);
@@ -49,10 +43,10 @@ async function signInAs(name: string, at = 'Acme'): Promise<void> {
 
 t.test('who is not allowed is told so, on the page where they can try again', async (t) => {
   await page.goto(`${url}/puffin`);
-  await isGood(t, 'login');
+  await isUsable(t, page, 'login');
   await signInAs('eve');
   t.match(await page.textContent('[role=alert]'), 'Your account at Acme may not use this instance');
-  await isGood(t, 'not allowed');
+  await isUsable(t, page, 'not allowed');
   await signInAs('eve', 'Elsewhere');
   t.equal(page.url(), `${url}/puffin`, 'another provider has another list');
   await page.context().clearCookies();
@@ -68,7 +62,7 @@ t.test('somebody signs in, posts from the page, and hides the name', async (t) =
   await article.waitFor();
   t.match(await article.textContent(), 'by Anna Þ.');
   await page.goto(`${url}/puffin/settings`);
-  await isGood(t, 'settings');
+  await isUsable(t, page, 'settings');
   const readLink = (await page.textContent('#read-link'))!.trim();
   t.match((await ask(readLink)).text, 'Anna');
   await page.uncheck('text=Show who posted');
