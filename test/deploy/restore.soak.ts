@@ -1,15 +1,14 @@
-/** The commands of docs/backups.md restore an instance on each storage, with pictures in each image store. */
+/** The commands of docs/backups.md restore an instance with pictures in the stores that `restore.test.ts` leaves out. */
 import t from 'tap';
 import { obstacle, type Pictures, rehearse, type Storage } from './rehearse.ts';
 
 t.setTimeout(600_000);
 
-const POSTS = 100;
+const POSTS = 40;
 const PLACES: readonly (readonly [Storage, readonly Pictures[]])[] = [
-  ['fs', ['db']],
   ['restic', ['db']],
-  ['sqlite', ['db', 'fs', 's3']],
-  ['postgres', ['db', 'fs', 's3']],
+  ['sqlite', ['db', 's3']],
+  ['postgres', ['fs', 's3']],
 ];
 
 for (const [storage, stores] of PLACES)
