@@ -70,7 +70,7 @@ t.test('the text is as absolute as the HTML, and means the same', async () => {
       const relative = relativePictures(placed);
       if (relative.length > 0) throw new Error(`relative: ${relative.join()} in ${placed}`);
     }),
-    { numRuns: 3000 },
+    { numRuns: 800 },
   );
 });
 
@@ -82,7 +82,7 @@ t.test('only insertions of the folder, whatever the text', async () => {
   );
   fc.assert(
     fc.property(text, (markdown) => absolute(markdown).replaceAll(folder, '') === markdown),
-    { numRuns: 3000 },
+    { numRuns: 800 },
   );
 });
 
