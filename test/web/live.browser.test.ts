@@ -249,7 +249,7 @@ t.test('a page that could not be fetched when a note came is fetched again soon'
   await failed;
   await page.unroute(isPage);
   // Half of the polling interval.
-  await page.waitForSelector('article:has-text("Meanwhile")', { timeout: 15_000 });
+  await page.waitForSelector('article:has-text("Meanwhile")');
 });
 
 t.test('a page that is out of date says so until it is not', async (t) => {
