@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { DERIVATIONS } from './feeds/ids.ts';
 import { MAX_KEEP_DAYS } from './feeds/keeping.ts';
+import { largestRequestBytes } from './feeds/limits.ts';
 import { type FeedName, isReadId, ROUTE_NAMES } from './feeds/names.ts';
 import { leastBodyMemory } from './http/body-memory.ts';
 import { type ProviderSettings, readProviders, secretVariable } from './provider-settings.ts';
@@ -51,12 +52,6 @@ const MAX_BYTES = 1024 * 1024 * GIB;
 
 /** In place of an address: the service itself takes reports. */
 export const BUILT_IN_REPORTS = 'builtin';
-
-/** Largest markdown text, bytes. */
-export const MAX_TEXT_BYTES = 100 * KIB;
-/** The most pictures of one multipart request. */
-export const MAX_FILES_PER_REQUEST = 10;
-const MULTIPART_OVERHEAD_BYTES = 64 * KIB;
 
 /** Every setting: its member of `Config`, variable, kind and default. */
 const SETTINGS = {
@@ -209,11 +204,6 @@ export function readPlace(env: Environment): Pick<Config, 'storage' | 'database'
 /** Reads the place of pictures, as `readPlace` does. */
 export function readImages(env: Environment): ImageSettings {
   return readSome(env, IMAGE_SETTINGS, ({ images }) => (images === 's3' ? missingForS3(env) : []));
-}
-
-/** The largest body of a request: a multipart post with a text and ten pictures (docs/specification.md, "Limits"). */
-export function largestRequestBytes(maxImageBytes: number): number {
-  return MAX_TEXT_BYTES + MAX_FILES_PER_REQUEST * maxImageBytes + MULTIPART_OVERHEAD_BYTES;
 }
 
 function nameOf(member: keyof Values): string {

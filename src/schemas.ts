@@ -3,7 +3,7 @@
  * 0.1 s.
  */
 import { z } from 'zod';
-import { MAX_FILES_PER_REQUEST } from './config.ts';
+import { MAX_FILES_PER_REQUEST } from './feeds/limits.ts';
 import { mediaType, NOTE_TYPES } from './feeds/note-types.ts';
 import { REFUSALS, type RefusalCode } from './refusals.ts';
 

@@ -52,7 +52,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 import type { ProcessGroup } from './telemetry/process-metrics.ts';
 import { Assets } from './web/assets.ts';
 import { errorPage } from './web/error-page.ts';
-import { siteOf } from './web/site.ts';
+import { siteOf } from './web/site-of-config.ts';
 import type { WebSub } from './websub/websub.ts';
 import { WorkerPool } from './worker-pool.ts';
 import type { FeedLimits } from './writing/limits.ts';

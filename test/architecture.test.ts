@@ -101,7 +101,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'web',
     'writing',
   ],
-  processes: ['config.ts', 'http', 'telemetry'],
+  processes: ['config.ts', 'feeds', 'http', 'telemetry'],
   commands: [
     'config.ts',
     'feeds',

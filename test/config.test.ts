@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { largestRequestBytes, readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config.ts';
+import { largestRequestBytes } from '../src/feeds/limits.ts';
 import { leastBodyMemory } from '../src/http/body-memory.ts';
 import { problems } from './support/config-problems.ts';
 

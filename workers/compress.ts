@@ -1,6 +1,6 @@
 import { move } from 'piscina';
 import type { Coding } from '../src/http/representation.ts';
-import { compress } from '../src/read/views/compose.ts';
+import { compress } from '../src/read/compress.ts';
 
 /** Compresses bytes. Returns a `Uint8Array`, moved and not copied. */
 export default function compressOnWorker(task: {

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { Caller } from '../access/access.ts';
-import { MAX_TEXT_BYTES } from '../config.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { dateOfId, datePrefixOfId } from '../feeds/ids.ts';
 import { expiryOf, noteKey } from '../feeds/keeping.ts';
+import { MAX_TEXT_BYTES } from '../feeds/limits.ts';
 import { parseNoteFile } from '../feeds/names.ts';
 import type { NewNote, NoteMeta } from '../feeds/note.ts';
 import { type NoteType, typeName } from '../feeds/note-types.ts';

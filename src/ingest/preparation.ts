@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { Caller } from '../access/access.ts';
-import { MAX_TEXT_BYTES } from '../config.ts';
 import type { NoteIds } from '../feeds/ids.ts';
+import { MAX_TEXT_BYTES } from '../feeds/limits.ts';
 import { noteFile } from '../feeds/names.ts';
 import type { NewNote, NoteMeta } from '../feeds/note.ts';
 import { type PictureType, typeName } from '../feeds/note-types.ts';

@@ -1,4 +1,5 @@
-import { type Config, largestRequestBytes } from '../config.ts';
+import type { Config } from '../config.ts';
+import { largestRequestBytes } from '../feeds/limits.ts';
 import { leastBodyMemory } from '../http/body-memory.ts';
 
 const LEAST_CACHE_BYTES = 1024 * 1024;

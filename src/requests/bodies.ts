@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { MAX_TEXT_BYTES } from '../config.ts';
+import { MAX_TEXT_BYTES } from '../feeds/limits.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
 import type { JsonBodies } from '../schemas.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { largestRequestBytes, MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../config.ts';
 import { fileNameFault, shownFileName } from '../feeds/file-names.ts';
+import { largestRequestBytes, MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../feeds/limits.ts';
 import type { PictureType } from '../feeds/note-types.ts';
 import { ALT_LENGTH, oneLine } from '../feeds/text.ts';
 import { attachment, attachmentRefusal, withBlame } from '../ingest/submission.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { MAX_TEXT_BYTES } from '../config.ts';
 import { decodeExtended, decodeWords, extendedText, textOfWords } from '../feeds/header-text.ts';
 import { noteKey, optionalExpiry } from '../feeds/keeping.ts';
+import { MAX_TEXT_BYTES } from '../feeds/limits.ts';
 import type { NoteMeta } from '../feeds/note.ts';
 import { isNoteType, type NoteType } from '../feeds/note-types.ts';
 import { SIGNATURE_BYTES, signedType, wrongFormat } from '../feeds/picture-bytes.ts';

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { reservedFeed } from '../access/access.ts';
 import type { Session } from '../access/cookies.ts';
 import type { Mcp } from '../assistants/mcp.ts';
-import { largestRequestBytes } from '../config.ts';
+import { largestRequestBytes } from '../feeds/limits.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../config.ts';
+import { MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../feeds/limits.ts';
 import { mediaType, type NoteType } from '../feeds/note-types.ts';
 import { type ArticleNote, formatTime } from './article.ts';
 import { copyableCurl, type PostedFeed } from './forms.ts';

@@ -1,4 +1,4 @@
-import { BUILT_IN_REPORTS, type Config } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Tier } from '../licenses/licenses.ts';
 import type { AssetName } from './assets.ts';
 
@@ -48,25 +48,6 @@ export const LEGAL_PAGES = Object.keys(LEGAL_TITLES) as LegalPage[];
 
 /** The media types of pictures that a file input and the share target accept. */
 export const ANY_PICTURE = 'image/png,image/jpeg,image/gif,image/webp';
-
-export function siteOf(config: Config, assets: Site['assets']): Site {
-  const { title, timeZone, keepDays, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes, search } =
-    config;
-  const root = config.publicUrl === undefined ? '' : new URL(config.publicUrl).pathname.replace(/\/$/, '');
-  const withRoot = Object.entries(assets).map(([name, path]) => [name, root + path]);
-  return {
-    ...{ title, timeZone, keepDays, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes, search },
-    root,
-    legalPages: LEGAL_PAGES.filter((page) => config[`${page}File`] !== undefined),
-    isLocked: config.password !== undefined || config.providers.length > 0,
-    hasPassword: config.password !== undefined,
-    providers: config.providers.map(({ name, label }) => ({ name, label })),
-    takesPictures: config.imageUploads,
-    takesReports: config.reportUrl === BUILT_IN_REPORTS,
-    allowsCustomIds: config.allowCustomIds,
-    assets: Object.fromEntries(withRoot),
-  };
-}
 
 /** The site as the pages of a feed in this tier show it. */
 export function withTier(site: Site, tier: Tier | undefined): Site {

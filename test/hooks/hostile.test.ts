@@ -1,8 +1,8 @@
 /** Whatever a payload says, its notes are dull: valid, bounded, and with no marks but those that the service makes. */
 import fc from 'fast-check';
 import t from 'tap';
-import { MAX_TEXT_BYTES } from '../../src/config.ts';
 import { noteKey } from '../../src/feeds/keeping.ts';
+import { MAX_TEXT_BYTES } from '../../src/feeds/limits.ts';
 import type { HookNote } from '../../src/hooks/hook.ts';
 import { HOOK_KINDS } from '../../src/hooks/kinds.ts';
 import { refuseDeep } from '../../src/hooks/members.ts';

@@ -1,6 +1,7 @@
 /** What one of several processes may take of the memory and threads that are for all. */
 import t from 'tap';
-import { largestRequestBytes, readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config.ts';
+import { largestRequestBytes } from '../../src/feeds/limits.ts';
 import { leastBodyMemory } from '../../src/http/body-memory.ts';
 import { shareOf } from '../../src/processes/share.ts';
 

@@ -1,7 +1,7 @@
 /** Multipart requests over real connections: memory, refusals while the body arrives, clients that go away. */
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { largestRequestBytes } from '../../src/config.ts';
+import { largestRequestBytes } from '../../src/feeds/limits.ts';
 import { json } from '../../src/http/answer.ts';
 import type { Operation } from '../../src/http/exchange.ts';
 import type { HttpServer } from '../../src/http/server.ts';

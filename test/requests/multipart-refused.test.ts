@@ -1,6 +1,6 @@
 /** What readers of multipart bodies refuse, and what they say. */
 import t from 'tap';
-import { MAX_TEXT_BYTES } from '../../src/config.ts';
+import { MAX_TEXT_BYTES } from '../../src/feeds/limits.ts';
 import { readMultipart } from '../../src/requests/multipart.ts';
 import {
   BOUNDARY,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MAX_TEXT_BYTES } from '../../src/config.ts';
+import { MAX_TEXT_BYTES } from '../../src/feeds/limits.ts';
 import type { BodyRequest } from '../../src/requests/bodies.ts';
 import { readMultipart } from '../../src/requests/multipart.ts';
 import {

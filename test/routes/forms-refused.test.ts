@@ -1,6 +1,6 @@
 /** Every refusal of a form that docs/specification.md names ("Errors"), through HTTP: what is said, and that nothing is left of it. */
 import t, { type Test } from 'tap';
-import { largestRequestBytes } from '../../src/config.ts';
+import { largestRequestBytes } from '../../src/feeds/limits.ts';
 import { BAD_BODIES, BAD_PARTS, GOOD_PARTS as good, MAX_PICTURE, png } from '../support/bad-forms.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';

@@ -1,5 +1,5 @@
 /** Forms that break the rules of docs/specification.md ("Multipart parts"), and how each must be refused. */
-import { largestRequestBytes } from '../../src/config.ts';
+import { largestRequestBytes } from '../../src/feeds/limits.ts';
 import { BOUNDARY, field, file, formBody, type SentPart } from './multipart.ts';
 import { picture } from './pictures.ts';
 

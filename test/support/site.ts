@@ -1,6 +1,7 @@
 import { readConfig } from '../../src/config.ts';
 import { Assets } from '../../src/web/assets.ts';
-import { type Site, siteOf } from '../../src/web/site.ts';
+import type { Site } from '../../src/web/site.ts';
+import { siteOf } from '../../src/web/site-of-config.ts';
 
 const assets = await Assets.build();
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { COMPRESS_MIN_BYTES, type Coding } from '../../http/representation.ts';
+import { compress } from '../compress.ts';
 import { htmlLength } from '../note-text.ts';
 import type { FeedDocument, TitledNote, ViewNote } from './document.ts';
 import { jsonFeed } from './json-feed.ts';
@@ -89,10 +89,6 @@ interface Encoded {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-const GZIP_LEVEL = 6;
-/** Far smaller than gzip for about the same CPU time; the levels above take several times as long. */
-const BROTLI_QUALITY = 5;
-
 /**
  * The bytes of a view. 20 KB take a fraction of a millisecond, 5 MB tens of milliseconds.
  * @param coding of a compressed form to make as well, if the view is long enough for one
@@ -102,22 +98,6 @@ export function compose({ view, document }: ComposeTask, coding?: Coding): Compo
   const isEncoded = coding !== undefined && bytes.length >= COMPRESS_MIN_BYTES;
   const encoded = isEncoded ? { coding, bytes: compress(bytes, coding) } : undefined;
   return { bytes, sha256: hash('sha256', bytes, 'base64url'), encoded };
-}
-
-/** Compresses bytes for HTTP. */
-export function compress(bytes: Uint8Array, coding: Coding): Uint8Array<ArrayBuffer> {
-  const packed = coding === 'gzip' ? gzipSync(bytes, { level: GZIP_LEVEL }) : brotli(bytes);
-  // A small result is in Node's buffer pool, which cannot be moved to another thread.
-  return packed.byteLength === packed.buffer.byteLength ? packed : new Uint8Array(packed);
-}
-
-function brotli(bytes: Uint8Array): Buffer<ArrayBuffer> {
-  return brotliCompressSync(bytes, {
-    params: {
-      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-    },
-  });
 }
 
 /** About how much text a view is made of, in characters. */
