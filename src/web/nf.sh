@@ -390,7 +390,7 @@ list_feeds() {
 
 forget() {
   [ $# = 1 ] || wrong 'Say which feed to forget: nf forget work'
-  alias=$1
+  check_alias "$1"
   find_feed
   remember </dev/null
 }

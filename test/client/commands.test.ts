@@ -186,6 +186,7 @@ inEachShell('wrong arguments are told', async (t, client) => {
     ['login'],
     ['login', '-x'],
     ['forget', 'nobody'],
+    ['forget', ''],
     ['post', '.'],
     ['tail', 'x'],
   ];
