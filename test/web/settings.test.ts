@@ -76,7 +76,9 @@ t.test('a title image is picked, removed, chosen and dropped', async (t) => {
   const imageOf = async () => (await ask(`${url}/api/v1/feeds/pictured`)).json.image_url;
   await page.goto(`${url}/pictured/settings`);
   await page.click('[data-action=pick]');
-  await page.waitForSelector('.picks img[alt="a dot"]');
+  const pick = await page.waitForSelector('.picks img[alt="a dot"]');
+  const { width, height } = (await pick.boundingBox())!;
+  t.equal(height, width, 'a title image is shown as a square');
   await isUsable(t, page, 'settings');
   await page.click('.picks button');
   await page.waitForSelector('img.title-image');
