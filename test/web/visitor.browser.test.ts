@@ -154,6 +154,16 @@ t.test('logging out forgets what the browser keeps, and asks first where a note 
   await givePassword(page);
   await page.goto(`${url}/puffin`);
   t.equal(await page.inputValue('#note-text'), '');
+
+  // As the version before kept it.
+  await page.evaluate(
+    "localStorage.setItem('draft-of-another-feed', JSON.stringify({text: 'Kept', tags: ''}))",
+  );
+  await page.click('.visitor >> text=Log out');
+  await page.waitForURL(`${url}/logout`);
+  await page.click('button.primary');
+  await page.waitForURL(`${url}/login?**`);
+  t.same(await kept(), []);
   t.same(faults, { violations: [], errors: [], dialogs: [] });
 });
 

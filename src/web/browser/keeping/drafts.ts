@@ -155,8 +155,9 @@ export function forgetBefore(event: SubmitEvent, feed?: string): void {
   void forgetDrafts(feed).then(() => HTMLFormElement.prototype.submit.call(form));
 }
 
-/** Whether any draft is kept. */
+/** Whether any draft is kept, also one that `oldDraft` would take. */
 export async function hasDrafts(): Promise<boolean> {
+  if (Object.keys(localStorage).some((key) => key.startsWith(PREFIX))) return true;
   const { drafts } = await open();
   return (await result(drafts.count())) > 0;
 }
