@@ -167,6 +167,25 @@ t.test('logging out forgets what the browser keeps, and asks first where a note 
   t.same(faults, { violations: [], errors: [], dialogs: [] });
 });
 
+t.test(
+  'logging out on the page of a feed forgets it, too, and first carries out its deletions',
+  async (t) => {
+    const { page } = await visit(t, browser);
+    const { url: note } = (await post(`${url}/puffin`, 'To be deleted', BEARER)).json;
+    await givePassword(page);
+    await page.goto(`${url}/puffin`);
+    // As a deletion on the page of a note leaves it, if the page of the feed cannot be loaded.
+    await page.evaluate("sessionStorage.setItem('deleting', JSON.stringify({id: 'x', etag: ''}))");
+    await page.click('article:has-text("To be deleted") summary');
+    await page.click('article:has-text("To be deleted") [data-action=delete]');
+    await page.click('.visitor >> text=Log out');
+    await page.waitForURL(`${url}/login?**`);
+    t.same(await page.evaluate('Object.keys(localStorage)'), []);
+    t.same(await page.evaluate("Object.keys(sessionStorage).filter((key) => key !== 'window')"), []);
+    t.ok(await eventually(async () => (await ask(note, { headers: BEARER })).status === 404));
+  },
+);
+
 t.test('without JavaScript one logs in and out, too', async (t) => {
   const { page } = await visit(t, browser, { javaScriptEnabled: false });
   await givePassword(page);

@@ -1,6 +1,6 @@
 import { forgetAll, keepsDrafts } from './keeping/forget-all.ts';
 import { ROOT } from './page/elements.ts';
-import { isReachable } from './page/service.ts';
+import { isReachable, LOGGING_OUT } from './page/service.ts';
 import { toast } from './page/toast.ts';
 
 const LOG_OUT = `${ROOT}/logout`;
@@ -15,6 +15,7 @@ document.addEventListener('submit', async (event) => {
     return;
   }
   if (location.pathname !== LOG_OUT && (await keepsDrafts())) return location.assign(LOG_OUT);
+  dispatchEvent(new Event(LOGGING_OUT));
   await forgetAll();
   // This fires no other `submit` event.
   form.submit();

@@ -5,7 +5,7 @@ import { forgetShared } from './shared.ts';
 /** What this browser keeps of the instance: drafts, the list of feeds, pages to read without a network. */
 
 /** Keys of localStorage and sessionStorage, and names of databases and caches, begin so. */
-const OWN = /^(draft|feeds|leaving|note-feed)/;
+const OWN = /^(deleting|deletions|draft|feeds|leaving|note-feed)/;
 /** Logging out waits no longer for a database that another window uses; it is deleted when that window closes. */
 const PATIENCE_MS = 1_000;
 

@@ -1,4 +1,5 @@
 import { find, onActions } from '../page/elements.ts';
+import { LOGGING_OUT } from '../page/service.ts';
 import { feedOfPage, keepFeed } from './feeds.ts';
 
 // Keeps the feed of this page in the list of the start page, and asks whoever has made it to keep its address.
@@ -8,6 +9,10 @@ const MADE = 'feeds-made';
 
 const name = feedOfPage();
 const main = find<HTMLElement>(document, 'main');
+let isLoggingOut = false;
+addEventListener(LOGGING_OUT, () => {
+  isLoggingOut = true;
+});
 
 // A page without the box shows some of the notes, which may be none.
 if (newest() === '' && document.querySelector('#compose') !== null) {
@@ -30,10 +35,10 @@ function newest(): string {
   return main.querySelector('article .when time')?.getAttribute('datetime') ?? '';
 }
 
-/** A feed without notes is not kept, because it may not exist. */
+/** A feed without notes is not kept, because it may not exist. Nothing is kept after a logout. */
 function keep(): void {
   const seen = newest();
-  if (seen === '') return;
+  if (seen === '' || isLoggingOut) return;
   const title = find(main, 'h1').textContent!.trim();
   const { isNew } = keepFeed({ name, title, seen, ...(read() === name && { isNew: true }) });
   if (read() === name) write('');

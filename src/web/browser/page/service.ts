@@ -1,5 +1,8 @@
 import { ROOT } from './elements.ts';
 
+/** Event of the window before its browser forgets everything: send now what needs the login, and keep nothing any more. */
+export const LOGGING_OUT = 'logging-out';
+
 /** Whether the service answers now. */
 export async function isReachable(): Promise<boolean> {
   try {

@@ -1,5 +1,6 @@
 import { ROOT } from '../page/elements.ts';
 import { isUnanswered, RequestFailed, send, sendForEtag } from '../page/send.ts';
+import { LOGGING_OUT } from '../page/service.ts';
 import { type Toast, toast } from '../page/toast.ts';
 import { focusBeside, type NoteList } from './note-list.ts';
 import { showDays } from './times.ts';
@@ -38,6 +39,8 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
   });
   document.addEventListener('keydown', undoByKey);
   addEventListener('pagehide', carryOutAll);
+  // The browser sends no login any more when it leaves the page.
+  addEventListener(LOGGING_OUT, carryOutAll);
   addEventListener('pageshow', ({ persisted }) => persisted && carryOutLeft());
   carryOutLeft();
   const handedOver = take<Deletion>(HANDED_OVER);
