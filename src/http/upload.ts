@@ -187,7 +187,7 @@ export class Upload {
     if (this.#state !== 'receiving') return;
     const { windowMs, bytesPerSecond } = this.#context.pace;
     // Then it is the client that waits.
-    if (this.#paused) this.#windowStart = now;
+    if (this.#paused) [this.#windowStart, this.#windowBytes] = [now, 0];
     const elapsed = now - this.#windowStart;
     if (elapsed < windowMs) return;
     const isTooSlow = this.#windowBytes < (bytesPerSecond * elapsed) / 1000;

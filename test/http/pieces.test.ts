@@ -2,7 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import t from 'tap';
+import { BodyMemory } from '../../src/http/body-memory.ts';
+import { BufferPool } from '../../src/http/buffers.ts';
 import type { Exchange, Operation } from '../../src/http/exchange.ts';
+import { Upload } from '../../src/http/upload.ts';
+import type { HttpResponse } from '../../src/http/uws.ts';
 import { eventually, settled } from '../support/eventually.ts';
 import { listen, text } from '../support/http-server.ts';
 import { ask } from '../support/service.ts';
@@ -73,4 +77,24 @@ t.test('a body is refused when it is too large, slow, or ends', async (t) => {
   t.ok(await eventually(() => server.bodies.used > 0));
   gone.destroy();
   t.ok(await eventually(() => server.bodies.used === 0 && server.openRequests === 0), 'nothing is held');
+});
+
+t.test('bytes that came before a client had to wait count no more once it may go on', async (t) => {
+  let arrive = (_: ArrayBuffer, _isLast: boolean) => {};
+  const socket = { onData: (listener: typeof arrive) => (arrive = listener), pause() {}, resume() {} };
+  const context = {
+    memory: new BodyMemory({ total: 64 * MIB, maxWaitMs: 1_000 }),
+    buffers: new BufferPool(MIB),
+    pace: { windowMs: 1_000, bytesPerSecond: 1_000 },
+  };
+  const upload = new Upload(socket as unknown as HttpResponse, 8 * MIB, 'client', context);
+  const pieces = upload.stream(8 * MIB);
+  const piece = pieces.next();
+  arrive(new ArrayBuffer(2 * MIB), false);
+  const now = performance.now();
+  upload.checkPace(now + 10_000);
+  t.equal((await piece).value?.length, 2 * MIB);
+  const next = pieces.next();
+  upload.checkPace(now + 20_000);
+  await t.rejects(next, { code: 'timeout' });
 });
