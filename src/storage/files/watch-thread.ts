@@ -51,19 +51,18 @@ export interface FolderWatch {
 }
 
 const SCRIPT = new URL('../../../workers/watch-files.ts', import.meta.url);
-/** How soon a thread that died is replaced, ms. */
+/** How soon a thread that died is replaced, and how soon that is tried again, ms. */
 const RESTART_MS = 1_000;
 
 /** Watches on a thread of its own, so that its rounds hold up no request. */
 export class WatchThread implements FolderWatch {
   #worker: Worker | undefined;
-  #isClosed = false;
+  /** A thread that dies is replaced: from the first start, if it succeeds, until `close`. */
+  #isKept = false;
 
   async start(task: WatchTask, listener: WatchListener): Promise<void> {
-    await this.#start(task, listener).catch((error) => {
-      this.#isClosed = true;
-      throw error;
-    });
+    await this.#start(task, listener);
+    this.#isKept = true;
   }
 
   order(order: LookOrder | MarksOrder): void {
@@ -71,12 +70,12 @@ export class WatchThread implements FolderWatch {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#isKept = false;
     await this.#worker?.terminate();
   }
 
-  /** Settles when the thread watches. From then on another one takes its place if it dies. */
-  async #start(workerData: WatchTask, listener: WatchListener): Promise<void> {
+  /** Settles when the thread watches. Throws at once if no thread can be made. */
+  #start(workerData: WatchTask, listener: WatchListener): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const worker = new Worker(SCRIPT, { workerData });
     this.#worker = worker;
@@ -90,17 +89,25 @@ export class WatchThread implements FolderWatch {
     });
     worker.on('exit', () => {
       reject(cause);
-      if (this.#isClosed) return;
+      if (!this.#isKept) return;
       listener.onDeath(cause);
-      setTimeout(() => this.#replace(workerData, listener, cause), RESTART_MS).unref();
+      this.#replaceLater(workerData, listener, cause);
     });
-    await promise;
+    return promise;
   }
 
-  #replace(task: WatchTask, listener: WatchListener, cause: Error): void {
-    if (this.#isClosed) return;
-    // The exit of this one, too, starts another.
-    this.#start({ ...task, isAgain: true }, listener).catch(() => {});
-    listener.onReplaced(cause);
+  #replaceLater(task: WatchTask, listener: WatchListener, cause: Error): void {
+    setTimeout(() => {
+      if (!this.#isKept) return;
+      try {
+        // The exit of this one, too, starts another.
+        this.#start({ ...task, isAgain: true }, listener).catch(() => {});
+      } catch {
+        // There may be memory for a thread later.
+        this.#replaceLater(task, listener, cause);
+        return;
+      }
+      listener.onReplaced(cause);
+    }, RESTART_MS).unref();
   }
 }
