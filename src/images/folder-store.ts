@@ -12,7 +12,7 @@ import {
   stat,
   unlink,
 } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type ImageKey, isImageKey } from '../feeds/ids.ts';
 import { makeDataFolder, type Owner } from '../privileges.ts';
 import { isDiskFull, storageFull, withoutPath } from '../storage/failures.ts';
@@ -102,6 +102,10 @@ export class FolderStore implements ImageStore {
       await unlink(path);
       return path;
     });
+    // Also if it is absent: a removal that failed, or whose process was killed, may not be durable yet.
+    await mapErrors(async () => {
+      for (const path of this.#paths(key)) await undefinedIfAbsent(() => this.#syncs.sync(dirname(path)));
+    });
     return removed !== undefined;
   }
 
@@ -128,10 +132,14 @@ export class FolderStore implements ImageStore {
 
   close(): void {}
 
+  #paths(key: ImageKey): readonly string[] {
+    return [join(this.#dir, key), join(this.#dir, key.slice(0, 2), key)];
+  }
+
   /** Runs the work at the two paths that a key can have, and returns its first result; undefined if there is none. */
   #find<T>(key: ImageKey, work: (path: string) => Promise<T | undefined>): Promise<T | undefined> {
     return mapErrors(async () => {
-      for (const path of [join(this.#dir, key), join(this.#dir, key.slice(0, 2), key)]) {
+      for (const path of this.#paths(key)) {
         const found = await undefinedIfAbsent(() => work(path));
         if (found !== undefined) return found;
       }

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import t from 'tap';
 import { newImageKey } from '../../src/feeds/ids.ts';
 import { FolderStore } from '../../src/images/folder-store.ts';
+import { FolderSync } from '../../src/storage/files/durable.ts';
 import { tempDir } from '../support/service.ts';
 import { hashed, PAGE, read, testStore } from './contract.ts';
 
@@ -34,6 +36,30 @@ t.test('files in folders of two characters are read, listed and removed as well'
     );
   t.equal(await store.delete(key), true);
   t.equal(await store.head(key), undefined);
+});
+
+t.test('a removal is durable, also one that was begun before', async (t) => {
+  const dir = await tempDir(t);
+  const store = await FolderStore.make(dir);
+  const key = newImageKey();
+  const folder = key.slice(0, 2);
+  for (const place of ['', folder]) {
+    await store.put(key, hashed(Buffer.from('bytes')));
+    await mkdir(join(dir, place), { recursive: true });
+    await rename(join(dir, key), join(dir, place, key));
+    const synced: string[] = [];
+    let isBroken = true;
+    const { restore } = t.capture(FolderSync.prototype, 'sync', async (path: string) => {
+      t.notOk(existsSync(join(path, key)), 'it is removed before');
+      if (isBroken) throw Object.assign(new Error('broken'), { code: 'EIO', syscall: 'fsync' });
+      synced.push(relative(dir, path));
+    });
+    await t.rejects(store.delete(key), { code: 'store_unavailable' });
+    isBroken = false;
+    t.equal(await store.delete(key), false);
+    t.ok(synced.includes(place), `${synced}`);
+    restore();
+  }
 });
 
 t.test('a folder that is gone is no reason to call a picture gone', async (t) => {
