@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import { cpuMsOf } from './cpu-time.ts';
 
 /**
  * Default nice increment of worker threads (`nice(2)`), so that on few cores neither checking and writing pictures nor
@@ -83,7 +84,7 @@ export class LimitWatch {
   async #usedMs(): Promise<number> {
     const thread = this.#threads().find(({ threadId }) => threadId === this.state[THREAD_ID]);
     if (thread === undefined || this.#limit.counts === 'time') return performance.now() - this.#startedAt;
-    const usage = await thread.cpuUsage().catch(() => undefined);
-    return usage === undefined ? 0 : (usage.user + usage.system) / 1000 - this.state[START_CPU_MS]!;
+    const usedMs = await cpuMsOf(thread);
+    return usedMs === undefined ? 0 : usedMs - this.state[START_CPU_MS]!;
   }
 }

@@ -15,6 +15,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   writing: ['feeds', 'licenses', 'refusals.ts'],
   storage: [
     'config.ts',
+    'cpu-time.ts',
     'database-hosts.ts',
     'feeds',
     'licenses',
@@ -49,6 +50,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   web: ['config.ts', 'feeds', 'http', 'licenses', 'refusals.ts', 'search', 'sign-in'],
   read: [
     'access',
+    'cpu-time.ts',
     'feeds',
     'http',
     'licenses',
@@ -119,6 +121,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   workers: [
     'access',
+    'cpu-time.ts',
     'feeds',
     'hooks',
     'http',

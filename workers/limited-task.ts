@@ -1,5 +1,6 @@
 import { threadId } from 'node:worker_threads';
 import { nice as setNice } from '@napi-rs/nice';
+import { ownCpuMs } from '../src/cpu-time.ts';
 import { BACKGROUND_NICE, GIVEN_UP, type LimitedTask, START_CPU_MS, THREAD_ID } from '../src/task-limit.ts';
 
 /** Nice increment of this thread, relative to the process. */
@@ -12,8 +13,7 @@ export default async function limitedTask({ work, task, nice, state }: LimitedTa
   };
   if (nice > niceness) setNice(nice - niceness);
   niceness = nice;
-  const { user, system } = process.threadCpuUsage();
-  state[START_CPU_MS] = (user + system) / 1000;
+  state[START_CPU_MS] = ownCpuMs();
   Atomics.store(state, THREAD_ID, threadId);
   Atomics.notify(state, THREAD_ID);
   return run(task, () => Atomics.load(state, GIVEN_UP) === 1);

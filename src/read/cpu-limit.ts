@@ -1,3 +1,5 @@
+import { ownCpuMs } from '../cpu-time.ts';
+
 /** The limit of a `CpuLimit` is reached. */
 export class CpuLimitReached extends Error {}
 
@@ -8,7 +10,7 @@ const CHECKS_PER_LOOK = 8;
 export class CpuLimit {
   readonly #ms: number;
   readonly #isGivenUp: () => boolean;
-  readonly #begunAt = cpuMs();
+  readonly #begunAt = ownCpuMs();
   /** CPU time is expensive to ask for, and never more than the time that has passed. */
   #nextCheck: number;
   #checks = 0;
@@ -24,7 +26,7 @@ export class CpuLimit {
     if (this.#isGivenUp()) return true;
     const now = performance.now();
     if (now < this.#nextCheck) return false;
-    const left = this.#ms - (cpuMs() - this.#begunAt);
+    const left = this.#ms - (ownCpuMs() - this.#begunAt);
     this.#nextCheck = now + left;
     return left <= 0;
   }
@@ -34,9 +36,4 @@ export class CpuLimit {
     this.#checks += 1;
     if (this.#checks % CHECKS_PER_LOOK === 0 && this.isReached) throw new CpuLimitReached();
   }
-}
-
-function cpuMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
 }

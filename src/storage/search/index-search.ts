@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { ownCpuMs } from '../../cpu-time.ts';
 import type { FeedName } from '../../feeds/names.ts';
 import type { Position } from '../../feeds/order.ts';
 import { Refusal } from '../../refusals.ts';
@@ -103,13 +104,9 @@ function isWithin({ first, last }: Chunk, { from, to, before }: NoteSearch): boo
 /** Tells whether this thread has worked for too long since now. */
 function cpuLimit(): () => boolean {
   const begunAt = performance.now();
-  const cpuMs = () => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1000;
-  };
-  const before = cpuMs();
+  const before = ownCpuMs();
   // CPU time is expensive to ask for, and never more than the time that has passed.
-  return () => performance.now() - begunAt > MOST_MS && cpuMs() - before > MOST_MS;
+  return () => performance.now() - begunAt > MOST_MS && ownCpuMs() - before > MOST_MS;
 }
 
 function statements(db: Database) {
