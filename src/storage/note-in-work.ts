@@ -1,4 +1,8 @@
-const [CHANGES, LENGTH] = [0, 1];
+import type { Worker } from 'node:worker_threads';
+import { cpuMsOf, ownCpuMs } from '../cpu-time.ts';
+
+const [CHANGES, LENGTH, CPU_MS] = [0, 1, 2];
+const HEAD_BYTES = 12;
 /** Longer than any key. */
 const TEXT_BYTES = 1024;
 
@@ -9,14 +13,15 @@ export class NoteInWork {
   readonly #text: Uint8Array;
 
   /** @param shared of the other thread */
-  constructor(shared = new SharedArrayBuffer(8 + TEXT_BYTES)) {
+  constructor(shared = new SharedArrayBuffer(HEAD_BYTES + TEXT_BYTES)) {
     this.shared = shared;
-    this.#numbers = new Int32Array(shared, 0, 2);
-    this.#text = new Uint8Array(shared, 8);
+    this.#numbers = new Int32Array(shared, 0, HEAD_BYTES / 4);
+    this.#text = new Uint8Array(shared, HEAD_BYTES);
   }
 
   begin(key: string): void {
     const { written } = new TextEncoder().encodeInto(key, this.#text);
+    Atomics.store(this.#numbers, CPU_MS, ownCpuMs());
     Atomics.store(this.#numbers, LENGTH, written);
     Atomics.add(this.#numbers, CHANGES, 1);
   }
@@ -28,6 +33,11 @@ export class NoteInWork {
   /** How many notes were begun. */
   get begun(): number {
     return Atomics.load(this.#numbers, CHANGES);
+  }
+
+  /** CPU time that the thread had used when it began the note, in ms. */
+  get cpuMsBefore(): number {
+    return Atomics.load(this.#numbers, CPU_MS);
   }
 
   /** Undefined between two notes. */
@@ -42,4 +52,29 @@ export class NoteInWork {
     this.end();
     return key;
   }
+}
+
+/** How often it is looked within the limit. */
+const LOOKS = 5;
+
+/**
+ * Looks again and again whether a thread hangs at a note, and calls back if so. It counts the CPU time of the thread, because one of low
+ * priority on a busy machine may need many times as long.
+ * @param limitMs CPU time for a note, far more than it needs
+ * @returns the timer, to end it
+ */
+export function watchForHang(
+  inWork: NoteInWork,
+  limitMs: number,
+  currentThread: () => Worker | undefined,
+  onHang: () => void,
+): NodeJS.Timeout {
+  const look = async () => {
+    const [thread, { begun, key }] = [currentThread(), inWork];
+    if (thread === undefined || key === undefined) return;
+    const usedMs = await cpuMsOf(thread);
+    const isSame = currentThread() === thread && inWork.begun === begun && inWork.key === key;
+    if (isSame && usedMs !== undefined && usedMs - inWork.cpuMsBefore > limitMs) onHang();
+  };
+  return setInterval(look, limitMs / LOOKS).unref();
 }

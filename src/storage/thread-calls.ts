@@ -99,6 +99,11 @@ export class ThreadCalls<T> {
     return reply.promise;
   }
 
+  /** Undefined until a call starts one. */
+  get thread(): Worker | undefined {
+    return this.#worker;
+  }
+
   /** Ends the thread at once: its calls fail with `cause`. The next call starts another one. */
   async end(cause: Error): Promise<void> {
     const worker = this.#worker;

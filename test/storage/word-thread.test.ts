@@ -5,11 +5,14 @@ import { keptLog } from './files-support.ts';
 
 t.setTimeout(600_000);
 
-t.test('a thread that hangs or dies is replaced by one that takes the note as it is written', async (t) => {
-  const log = keptLog();
-  const script = new URL('../fixtures/hanging-words.ts', import.meta.url);
-  const thread = new WordThread({ url: 'postgres://nobody', isPooled: false }, log, script);
-  await eventually(() => log.lines.some((line) => line.includes('(hangs,dies)')));
-  t.equal(log.lines.filter((line) => line.includes('has ended')).length, 2);
-  await thread.close();
-});
+t.test(
+  'a thread that hangs or dies, and none that waits, is replaced by one that takes the note as it is written',
+  async (t) => {
+    const log = keptLog();
+    const script = new URL('../fixtures/hanging-words.ts', import.meta.url);
+    const thread = new WordThread({ url: 'postgres://nobody', isPooled: false }, log, script);
+    await eventually(() => log.lines.some((line) => line.includes('(hangs,dies)')));
+    t.equal(log.lines.filter((line) => line.includes('has ended')).length, 2);
+    await thread.close();
+  },
+);

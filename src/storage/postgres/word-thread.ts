@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../../telemetry/log.ts';
-import { NoteInWork } from '../note-in-work.ts';
+import { NoteInWork, watchForHang } from '../note-in-work.ts';
 import { CLOSE } from '../thread-calls.ts';
 import { knownHosts } from './connection-options.ts';
 
 const SCRIPT = new URL('../../../workers/index-postgres.ts', import.meta.url);
 /** Changes within this time wake the thread once, ms. */
 const WAKE_MS = 50;
-/** How long one note may take, ms; far longer than the limit within which its text has to be read. */
+/** CPU time that one note may take, ms; far more than the limit within which its text has to be read. */
 const HANG_MS = 5_000;
 const RESTART_MS = 1_000;
 /** How long the thread may take to end, ms. */
@@ -45,7 +45,6 @@ export class WordThread {
   #worker: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #wakeTimer: NodeJS.Timeout | undefined;
-  #begun = 0;
   #isClosed = false;
 
   constructor(database: Pick<WordThreadData, 'url' | 'isPooled'>, log: Pick<Log, 'warn'>, script = SCRIPT) {
@@ -53,7 +52,9 @@ export class WordThread {
     this.#script = script;
     this.#log = log;
     this.#start();
-    this.#watch = setInterval(() => this.#look(), HANG_MS).unref();
+    // A text may be too slow to split into words.
+    const endThread = () => void this.#worker?.terminate();
+    this.#watch = watchForHang(this.#inWork, HANG_MS, () => this.#worker, endThread);
   }
 
   /** Call it when notes changed. */
@@ -106,12 +107,5 @@ export class WordThread {
     const [oldest] = this.#asWritten;
     if (this.#asWritten.size >= MOST_AS_WRITTEN) this.#asWritten.delete(oldest!);
     this.#asWritten.add(key);
-  }
-
-  /** Ends the thread if it still works on the note of the last look, because a text may be too slow to split into words. */
-  #look(): void {
-    const { begun, key } = this.#inWork;
-    if (key !== undefined && begun === this.#begun) this.#worker?.terminate();
-    this.#begun = begun;
   }
 }

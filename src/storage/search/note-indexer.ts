@@ -8,7 +8,7 @@ import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { INDEX_BROKEN, withoutPath } from '../failures.ts';
-import { NoteInWork } from '../note-in-work.ts';
+import { NoteInWork, watchForHang } from '../note-in-work.ts';
 import type { NoteSearch } from '../storage.ts';
 import { ThreadCalls } from '../thread-calls.ts';
 import type { IndexPage } from './index-search.ts';
@@ -24,8 +24,8 @@ const START_MS = 1000;
 const MOST_FILES = 10_000;
 /** Files that go to the thread at once, so that what comes next waits only for these. */
 const FILES_AT_ONCE = 64;
-/** A step that takes longer than this counts as hanging, ms. */
-const HANGING_MS = 10_000;
+/** CPU time that one note may take, ms; far more than the limit within which its text has to be read. */
+const HANG_MS = 10_000;
 /** Pause between two attempts after failures, ms. */
 const RETRY_MS = 10_000;
 /** Memory limits of each thread. Notes are of bounded size, so work that takes more would never end. */
@@ -99,6 +99,7 @@ export class NoteIndexer {
   #searches = 0;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = 0;
+  readonly #hangWatch: NodeJS.Timeout;
   readonly #indexingRest: NodeJS.Timeout;
   readonly #searchingRest: NodeJS.Timeout;
   #isWorking = false;
@@ -120,6 +121,8 @@ export class NoteIndexer {
     this.#needsCheck = existsSync(file);
     this.#indexing = new ThreadCalls('index-notes', this.#data, { limits: THREAD_LIMITS });
     this.#searching = new ThreadCalls('search-notes', { file }, { limits: THREAD_LIMITS });
+    const endThread = () => void this.#indexing.end(new Error('the thread hangs'));
+    this.#hangWatch = watchForHang(this.#inWork, HANG_MS, () => this.#indexing.thread, endThread);
     this.#indexingRest = setTimeout(() => void this.#restIndexing(), idleMs).unref();
     this.#searchingRest = setTimeout(() => void this.#restSearching(), idleMs).unref();
     this.#wake(START_MS);
@@ -166,6 +169,8 @@ export class NoteIndexer {
     clearTimeout(this.#indexingRest);
     clearTimeout(this.#searchingRest);
     await Promise.all([this.#work, this.#checking]);
+    // Until then a thread that hangs has to be ended.
+    clearTimeout(this.#hangWatch);
     await Promise.all([this.#indexing.close(), this.#searching.close()]);
   }
 
@@ -257,7 +262,6 @@ export class NoteIndexer {
 
   /** New changes are first, because people wait for them. */
   async #step(): Promise<Progress> {
-    const hangs = setTimeout(() => this.#indexing.end(new Error('the thread hangs')), HANGING_MS);
     try {
       const changes = this.#takeChanges();
       this.#sent = changes.map(({ feed }) => feed);
@@ -265,7 +269,6 @@ export class NoteIndexer {
       return await this.#indexing.call('compare', this.#takeComparisons());
     } finally {
       this.#sent = [];
-      clearTimeout(hangs);
     }
   }
 
