@@ -2,6 +2,7 @@
 import t from 'tap';
 import { Browser } from '../support/cookie-browser.ts';
 import { EventStream } from '../support/event-stream.ts';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { ask, start } from '../support/service.ts';
 
@@ -280,7 +281,14 @@ t.test('changes of the password count as writes', async (t) => {
   const change = () =>
     browser.submit(`/${name}/access`, { action: 'change', current: 'open up', next: 'open up' });
   for (let i = 0; i < 5; i += 1) t.equal((await change()).status, 303);
-  t.match(await change(), { status: 429, text: /a lot in a short time/ });
+  // On a busy machine another window may have begun.
+  const isRefused = async () => {
+    const reply = await change();
+    if (reply.status === 303) return false;
+    t.match(reply, { status: 429, text: /a lot in a short time/ });
+    return true;
+  };
+  t.ok(await eventually(isRefused));
 });
 
 t.test('lock takes the cookies away', async (t) => {
