@@ -285,7 +285,7 @@ t.test('changes of the password count as writes', async (t) => {
   const isRefused = async () => {
     const reply = await change();
     if (reply.status === 303) return false;
-    t.match(reply, { status: 429, text: /a lot in a short time/ });
+    t.match(reply, { status: 429, text: /too much in a short time/ });
     return true;
   };
   t.ok(await eventually(isRefused));
