@@ -70,11 +70,12 @@ export class ThreadCalls<T> {
   #isClosed = false;
 
   /**
-   * @param name of the script in `workers/`
+   * @param script its name in `workers/`, or any by URL
    * @param data its `workerData`
    */
-  constructor(name: string, data: unknown, options: ThreadOptions = {}) {
-    this.#script = new URL(`../../workers/${name}.ts`, import.meta.url);
+  constructor(script: string | URL, data: unknown, options: ThreadOptions = {}) {
+    this.#script =
+      typeof script === 'string' ? new URL(`../../workers/${script}.ts`, import.meta.url) : script;
     this.#data = data;
     this.#options = options;
   }

@@ -7,7 +7,7 @@ interface Work {
   refuse(): void;
 }
 
-const script = '../test/fixtures/thread-work';
+const script = new URL('../fixtures/thread-work.ts', import.meta.url);
 
 function threadOf(t: Test, data?: string, events?: ThreadOptions): ThreadCalls<Work> {
   const thread = new ThreadCalls<Work>(script, data, events);
