@@ -8,18 +8,19 @@ import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { edits } from '../support/load/edits.ts';
+import { keyed } from '../support/load/keyed.ts';
+import { brokenPromises } from '../support/load/look.ts';
+import { posts } from '../support/load/posts.ts';
+import { searched } from '../support/load/searched.ts';
+import { type Backend, Services } from '../support/load/services.ts';
+import { Load, Unavailable } from '../support/load/write-kind.ts';
+import { Writing } from '../support/load/writing.ts';
 import { Random } from '../support/random.ts';
 import { type Reply, tempDir } from '../support/service.ts';
-import { edits } from './kills/edits.ts';
-import { keyed } from './kills/keyed.ts';
-import { posts } from './kills/posts.ts';
-import { searched } from './kills/searched.ts';
-import { type Backend, Services } from './kills/services.ts';
-import { HELPERS, type Helper } from './kills/thread-deaths.ts';
-import { Broken, checkAll, feedOf, type Load, Unavailable, type WriteKind } from './kills/write-kind.ts';
+import { HELPERS, type Helper } from '../support/thread-deaths.ts';
 
 const {
   THREAD_KILLS = '1',
@@ -38,26 +39,6 @@ const BACK_MS = 10_000;
 
 t.setTimeout(Number(THREAD_KILLS) * 600_000 + 600_000);
 t.comment(`KILL_SEED=${KILL_SEED}`);
-
-/** Writes until `stop` is called, which says what was wrong. */
-function writeOn(kinds: readonly WriteKind[]) {
-  const broken: string[] = [];
-  let isOver = false;
-  const write = async (kind: WriteKind, client: number) => {
-    while (!isOver)
-      await kind.write(client).catch(async (error: Error) => {
-        if (!(error instanceof Unavailable) && error instanceof Broken)
-          broken.push(`${kind.name}: ${error.message}`);
-        await delay(5);
-      });
-  };
-  const writing = kinds.flatMap((kind) => Array.from({ length: kind.clients }, (_, n) => write(kind, n)));
-  return async () => {
-    isOver = true;
-    await Promise.all(writing);
-    return broken;
-  };
-}
 
 /** Has a thread die and looks at what comes of it; returns what was wrong. */
 async function dieOnce(helper: Helper, load: Load, dir: string): Promise<string[]> {
@@ -80,7 +61,7 @@ async function dieOnce(helper: Helper, load: Load, dir: string): Promise<string[
   });
   if (!isDead) return [...broken, `no thread did ${helper.work}`];
   const end = performance.now() + BACK_MS;
-  for (const ask of [() => feedOf(load, 'after').post('x'), () => feedOf(load, 'after').list()])
+  for (const ask of [() => load.feed('after').post('x'), () => load.feed('after').list()])
     while ((await ask()).status >= 300)
       if (performance.now() > end)
         return [...broken, `no answer after the death of ${helper.work} (${moment}, ${death})`];
@@ -98,24 +79,24 @@ for (const backend of STORAGES)
       env: { DYING_DIR: dir, SERVICE_WORKERS: '2' },
       flags: [`--import=${DYING}`],
     });
-    const { url } = services;
     const helpers = HELPERS.filter(({ work, backends }, n) => {
       const here = KILL_STORAGES === undefined ? [backends[(SEED + n) % backends.length]] : backends;
       return here.includes(backend) && (KILL_THREADS === '' || KILL_THREADS.split(' ').includes(work));
     });
     for (const [n, helper] of helpers.entries()) {
       if ((await services.ends()).length > 0) break;
-      const load: Load = { prefix: `t${n}-`, random, url, movedFrom: services.movedFrom };
+      const load = new Load(services, random, `t${n}-`);
       const kinds = KINDS.map((kind) => kind(load));
       const broken: string[] = [];
       const begunAt = performance.now();
       let kills = 0;
       for (; kills < Number(THREAD_KILLS) && broken.length === 0; kills += 1) {
-        const stop = writeOn(kinds);
+        const writing = new Writing(kinds, { random });
         broken.push(...(await dieOnce(helper, load, dir).catch((error: Error) => [error.stack ?? ''])));
-        broken.push(...(await stop()));
+        await writing.stop();
+        broken.push(...writing.broken);
         const isDue = kills % CHECK_EVERY === CHECK_EVERY - 1 || kills === Number(THREAD_KILLS) - 1;
-        if (isDue) broken.push(...(await checkAll(kinds)));
+        if (isDue) broken.push(...(await brokenPromises(kinds)));
       }
       t.same(
         broken,

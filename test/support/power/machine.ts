@@ -1,94 +1,60 @@
-import { chown, mkdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { OPERATOR_TOKEN } from '../image-settings.ts';
+import { type Backend, makeImageFolder, Services } from '../load/services.ts';
 import { PostgresServer } from '../postgres.ts';
-import { ServiceProcess } from '../service-process.ts';
+import type { Random } from '../random.ts';
 import type { CutDisk } from './cut-disk.ts';
 
-/** As whom the service runs if root starts it. */
-const USER = 1_000;
-
-/** Where a service keeps its notes; with a database, `images` says where its pictures are. */
+/** Where a service keeps its notes; with a database, `images` says where its pictures are at first. */
 export interface Place {
-  readonly storage: 'fs' | 'sqlite' | 'postgres';
+  readonly storage: Backend;
   readonly images: 'db' | 'fs';
 }
 
 interface MachineOptions extends Place {
   /** Makes an index of the notes, which takes half of the time of a start. */
-  readonly hasSearch?: boolean;
+  readonly hasSearch: boolean;
   /** The variables with which the service does not sync. */
-  readonly unsynced?: Record<string, string>;
+  readonly unsynced?: Record<string, string> | undefined;
 }
 
-/** The service, and its database server if it has one, with all that they keep on one disk. */
+/** A service, and its database server if it has one, with all that they keep on one disk. */
 export class Machine {
   readonly disk: CutDisk;
-  readonly options: MachineOptions;
-  readonly #t: Pick<Test, 'teardown'>;
+  readonly services: Services;
   readonly #postgres: PostgresServer | undefined;
-  #env: Record<string, string> = {};
-  #service: ServiceProcess | undefined;
 
-  private constructor(
-    t: Pick<Test, 'teardown'>,
-    disk: CutDisk,
-    options: MachineOptions,
-    postgres: PostgresServer | undefined,
-  ) {
-    this.#t = t;
+  private constructor(disk: CutDisk, services: Services, postgres: PostgresServer | undefined) {
     this.disk = disk;
-    this.options = options;
+    this.services = services;
     this.#postgres = postgres;
   }
 
   /** Starts them on an empty disk. */
-  static async start(t: Pick<Test, 'teardown'>, disk: CutDisk, options: MachineOptions): Promise<Machine> {
-    const isServer = options.storage === 'postgres';
-    const settings = [`fsync=${options.unsynced ? 'off' : 'on'}`, 'max_wal_size=64MB'];
-    const postgres = isServer ? await PostgresServer.start(t, settings, undefined, disk.dir) : undefined;
-    const machine = new Machine(t, disk, options, postgres);
-    await machine.#startFirst();
-    return machine;
-  }
-
-  async #startFirst(): Promise<void> {
-    const { storage, images, hasSearch = false, unsynced } = this.options;
-    const database = await this.#postgres?.database();
-    if (database !== undefined) {
-      await mkdir(this.dataDir);
-      await chown(this.dataDir, USER, USER);
-    }
+  static async start(
+    t: Pick<Test, 'teardown'>,
+    disk: CutDisk,
+    random: Random,
+    { storage, images, hasSearch, unsynced }: MachineOptions,
+  ): Promise<Machine> {
+    const dir = `${disk.dir}/data`;
+    const settings = [`fsync=${unsynced ? 'off' : 'on'}`, 'max_wal_size=64MB'];
+    const postgres =
+      storage === 'postgres' ? await PostgresServer.start(t, settings, undefined, disk.dir) : undefined;
+    const database = await postgres?.database();
+    if (postgres) await makeImageFolder(dir);
     // A server is older than its first notes. What the service makes for itself must last at once.
-    this.disk.sync();
-    this.#env = {
-      SERVICE_STORAGE: storage,
-      SERVICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
-      ...(storage !== 'fs' && {
-        SERVICE_SECRET: 'a secret of tests that is long enough',
-        SERVICE_IMAGES: images,
-      }),
-      ...(database !== undefined && { SERVICE_DATABASE_URL: database }),
-      // With limits, feeds and bytes are counted beside the rows.
-      SERVICE_MAX_FEEDS: '100000',
-      SERVICE_MAX_BYTES: String(2 ** 40),
-      SERVICE_SEARCH: hasSearch ? '1' : '0',
-      SERVICE_LOG_REQUESTS: '0',
-      ...unsynced,
-    };
-    await this.#start();
+    disk.sync();
+    const services = await Services.start(t, storage, random, {
+      count: 1,
+      dir,
+      images,
+      env: { SERVICE_SEARCH: hasSearch ? '1' : '0', ...unsynced },
+      ...(database !== undefined && { database }),
+    });
     // What is lost without syncs are to be notes, not the instance.
-    if (unsynced) this.disk.sync();
-  }
-
-  get service(): ServiceProcess {
-    return this.#service!;
-  }
-
-  /** Where the service keeps what is no database. */
-  get dataDir(): string {
-    return `${this.disk.dir}/data`;
+    if (unsynced) disk.sync();
+    return new Machine(disk, services, postgres);
   }
 
   /** Cuts the power, and ends everything so many ms later. */
@@ -102,14 +68,10 @@ export class Machine {
   async restart(): Promise<void> {
     await this.disk.restore();
     await this.#postgres?.start();
-    await this.#start();
+    await this.services.restart();
   }
 
   async kill(): Promise<void> {
-    await Promise.all([this.#service?.kill('SIGKILL'), this.#postgres?.stop('SIGKILL')]);
-  }
-
-  async #start(): Promise<void> {
-    this.#service = await ServiceProcess.start(this.#t, { dir: this.dataDir, env: this.#env });
+    await Promise.all([this.services.killAll(), this.#postgres?.stop('SIGKILL')]);
   }
 }

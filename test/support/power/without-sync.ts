@@ -10,7 +10,6 @@ interface Scope {
 
 /** What a program believes to be on the disk and is not, by a condition in C. */
 const UNSYNCED = {
-  anything: '1',
   folders: 'S_ISDIR(it.st_mode)',
   files: '!S_ISDIR(it.st_mode)',
 };

@@ -1,8 +1,8 @@
 import { NoteIds } from '../../../src/feeds/ids.ts';
-import { picture } from '../../support/pictures.ts';
-import { ask } from '../../support/service.ts';
-import { zipOf } from '../../support/zips.ts';
-import { answered, Broken, bytesAt, feedOf, type Load, listed, same, type WriteKind } from './write-kind.ts';
+import { picture } from '../pictures.ts';
+import { ask } from '../service.ts';
+import { zipOf } from '../zips.ts';
+import { answered, Broken, bytesAt, type Load, listed, look, same, type WriteKind } from './write-kind.ts';
 
 const NOTES = 60;
 const PICTURE_EVERY = 12;
@@ -11,6 +11,8 @@ interface Import {
   readonly feed: string;
   readonly bytesOf: ReadonlyMap<string, string | Buffer>;
   readonly zip: Buffer<ArrayBuffer>;
+  /** Files that a look has shown, which stay. */
+  readonly seen: Set<string>;
 }
 
 /** Imports feeds from zips, each again until it is answered. */
@@ -32,17 +34,21 @@ export function imports(load: Load): WriteKind {
       { name: `.${name}.json`, bytes: '{"tags":["imported"]}' },
     ]);
     const zip = zipOf([{ name: '.feed.json', bytes: `{"title":"import ${count}"}` }, ...zipped]);
-    return { feed: `imported-${count}`, bytesOf: new Map(files), zip };
+    return { feed: `imported-${count}`, bytesOf: new Map(files), zip, seen: new Set() };
   };
-  const notesOf = async ({ feed, bytesOf }: Import) => {
-    const notes = await listed(feedOf(load, feed));
-    for (const { file, file_url: url, tags } of notes) {
-      const bytes = bytesOf.get(file);
-      if (bytes === undefined || !Buffer.from(bytes).equals(await bytesAt(url)))
+  const checkNotes = async ({ feed, bytesOf, seen }: Import) => {
+    const notes = await listed((query) => load.feed(feed).list(query));
+    const bytes = await Promise.all(notes.map(({ file_url }) => bytesAt(file_url)));
+    for (const [n, { file, tags }] of notes.entries()) {
+      const imported = bytesOf.get(file);
+      if (imported === undefined || !Buffer.from(imported).equals(bytes[n]!))
         throw new Broken(`${file} is not as it was imported`);
       same(tags, ['imported'], `the tags of ${file}`);
     }
-    return notes;
+    const files = new Set(notes.map(({ file }) => file));
+    const lost = [...seen].filter((file) => !files.has(file));
+    same(lost, [], `the notes of ${feed} that are lost`);
+    for (const file of files) seen.add(file);
   };
 
   return {
@@ -51,21 +57,18 @@ export function imports(load: Load): WriteKind {
     write: async () => {
       open ??= next();
       const init = { method: 'POST', headers: { 'content-type': 'application/zip' }, body: open.zip };
-      const { json } = answered(await ask(`${feedOf(load, open.feed).record}/import`, init), 200);
+      const { json } = answered(await ask(`${load.feed(open.feed).record}/import`, init), 200);
       same([json.imported + json.skipped, json.refused], [NOTES, []], 'what an import says');
+      for (const file of open.bytesOf.keys()) open.seen.add(file);
       done.push(open);
       open = undefined;
     },
     check: async () => {
-      for (const one of done) {
-        same((await notesOf(one)).length, NOTES, `the notes of ${one.feed}`);
-        same(
-          answered(await feedOf(load, one.feed).get(), 200).json.title,
-          `import ${one.feed.slice(9)}`,
-          'its title',
-        );
+      for (const one of open ? [...done, open] : done) await checkNotes(one);
+      for (const { feed } of done) {
+        const { json } = await look(() => load.feed(feed).get());
+        same(json.title, `import ${feed.slice(9)}`, 'its title');
       }
-      if (open) await notesOf(open);
     },
   };
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { field, png } from '../../support/multipart.ts';
-import { picture } from '../../support/pictures.ts';
-import { q } from '../../support/searching.ts';
-import { ask, type Reply } from '../../support/service.ts';
-import type { Backend } from './services.ts';
-import { answered, feedOf, type Load } from './write-kind.ts';
+import type { Backend } from './load/services.ts';
+import { answered, type Load } from './load/write-kind.ts';
+import { field, png } from './multipart.ts';
+import { picture } from './pictures.ts';
+import { q } from './searching.ts';
+import { ask, type Reply } from './service.ts';
 
 type Moment = 'before' | 'after' | 'idle';
 type Death = 'exit' | 'throw' | 'memory';
@@ -41,12 +41,12 @@ async function postAndRead(
   path: string,
   { feed = FEED, coding = 'identity' } = {},
 ): Promise<Reply> {
-  const { json } = answered(await feedOf(load, feed).post(text), 201);
+  const { json } = answered(await load.feed(feed).post(text), 201);
   const address = json.read_url.replace('feed.xml', path);
   return ask(address, { headers: { 'accept-encoding': coding } });
 }
 
-const post = (load: Load) => feedOf(load, FEED).post(randomUUID());
+const post = (load: Load) => load.feed(FEED).post(randomUUID());
 
 /** Every kind of helper thread. */
 export const HELPERS: readonly Helper[] = [
@@ -62,7 +62,7 @@ export const HELPERS: readonly Helper[] = [
     work: 'find-matches',
     ...POOLED,
     use: async (load) => {
-      const feed = feedOf(load, FEED);
+      const feed = load.feed(FEED);
       answered(await feed.post(longText(20_000)), 201);
       return feed.list(q(`words -${randomUUID().slice(0, 8)}`));
     },
@@ -70,38 +70,34 @@ export const HELPERS: readonly Helper[] = [
   {
     work: 'hash-password',
     ...POOLED,
-    use: (load) => feedOf(load, `protected-${randomUUID()}`).post('x', { 'x-feed-password': 'a password' }),
+    use: (load) => load.feed(`protected-${randomUUID()}`).post('x', { 'x-feed-password': 'a password' }),
   },
   {
     work: 'verify-password',
     ...POOLED,
     use: async (load) => {
       const name = 'locked';
-      answered(await feedOf(load, name, { 'x-feed-password': 'the right one' }).post('x'), 201);
-      const reply = await feedOf(load, name, { 'x-feed-password': `wrong ${randomUUID()}` }).get();
+      answered(await load.feed(name, { 'x-feed-password': 'the right one' }).post('x'), 201);
+      const reply = await load.feed(name, { 'x-feed-password': `wrong ${randomUUID()}` }).get();
       return reply.status === 401 ? { ...reply, status: 200 } : reply;
     },
   },
   {
     work: 'inspect-picture',
     ...POOLED,
-    use: (load) => feedOf(load, FEED).post(picture('png', 100_000), { 'content-type': 'image/png' }),
+    use: (load) => load.feed(FEED).post(picture('png', 100_000), { 'content-type': 'image/png' }),
   },
   {
     work: 'rewrite-references',
     ...POOLED,
     use: (load) =>
-      feedOf(load, FEED).postForm([field('text', '![](<a.png>)'), png('a.png', picture('png', 500))]),
+      load.feed(FEED).postForm([field('text', '![](<a.png>)'), png('a.png', picture('png', 500))]),
   },
   {
     work: 'read-hook',
     ...POOLED,
     use: (load) =>
-      feedOf(load, FEED).send(
-        'POST',
-        '/hooks/generic',
-        JSON.stringify({ title: 'a', text: longText(100_000) }),
-      ),
+      load.feed(FEED).send('POST', '/hooks/generic', JSON.stringify({ title: 'a', text: longText(100_000) })),
   },
   { work: 'write-files', ...OWN, backends: ['fs'], use: post },
   {
@@ -109,20 +105,20 @@ export const HELPERS: readonly Helper[] = [
     ...OWN,
     backends: ['fs'],
     // It is told of new feeds.
-    use: (load) => feedOf(load, randomUUID()).post('x'),
+    use: (load) => load.feed(randomUUID()).post('x'),
   },
   { work: 'write-sqlite', ...OWN, backends: ['sqlite'], use: post },
   {
     work: 'read-sqlite',
     ...OWN,
     backends: ['sqlite'],
-    use: (load) => feedOf(load, FEED).list(`?limit=${load.random.below(100) + 1}`),
+    use: (load) => load.feed(FEED).list(`?limit=${load.random.below(100) + 1}`),
   },
   {
     work: 'checkpoint-sqlite',
     ...OWN,
     backends: ['sqlite'],
-    use: (load) => feedOf(load, FEED).post(picture('png', 3_000_000), { 'content-type': 'image/png' }),
+    use: (load) => load.feed(FEED).post(picture('png', 3_000_000), { 'content-type': 'image/png' }),
   },
   { work: 'index-notes', ...OWN, backends: ['fs', 'sqlite'], use: post },
   {
@@ -132,7 +128,7 @@ export const HELPERS: readonly Helper[] = [
     use: async (load) => {
       // A feed without notes needs no search.
       answered(await post(load), 201);
-      return feedOf(load, FEED).list(q(randomUUID()));
+      return load.feed(FEED).list(q(randomUUID()));
     },
   },
   { work: 'index-postgres', ...OWN, moments: ['before', 'idle'], backends: ['postgres'], use: post },

@@ -1,6 +1,6 @@
-import { operate } from '../../support/operator.ts';
-import type { Reply } from '../../support/service.ts';
-import { answered, type Load, same, type WriteKind } from './write-kind.ts';
+import { operate } from '../operator.ts';
+import type { Reply } from '../service.ts';
+import { answered, Idle, type Load, look, same, type WriteKind } from './write-kind.ts';
 
 /** Moves pictures to the place that the services were started with. The other kinds see whether they are whole. */
 export function pictureMoves(load: Load): WriteKind {
@@ -12,14 +12,15 @@ export function pictureMoves(load: Load): WriteKind {
     name: 'moves of pictures',
     clients: 1,
     write: async () => {
+      if (!load.movedFrom) throw new Idle('pictures were nowhere else');
       const { json } = answered(await move(1 + load.random.below(5)), 200);
       same([json.missing, json.failed], [0, 0], 'the pictures that cannot be moved');
       after = json.next ?? '';
     },
     check: async () => {
       after = '';
-      while (after !== null) {
-        const { json }: Reply = answered(await move(1_000), 200);
+      while (load.movedFrom && after !== null) {
+        const { json }: Reply = await look(() => move(1_000));
         same([json.missing, json.failed], [0, 0], 'the pictures that cannot be moved');
         after = json.next;
       }
