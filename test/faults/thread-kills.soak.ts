@@ -32,6 +32,8 @@ const DYING = new URL('../support/dying-threads.mjs', import.meta.url).href;
 const SEED = Number(KILL_SEED);
 const STORAGES = (KILL_STORAGES ?? 'fs sqlite postgres').split(' ') as Backend[];
 const KINDS = [posts, keyed, edits, searched];
+/** More would leave the threads little time. */
+const CLIENTS = 3;
 /** Deaths until all that was promised is looked for. */
 const CHECK_EVERY = 5;
 /** Within this time after a death a post and a read must be answered, ms. */
@@ -91,7 +93,7 @@ for (const backend of STORAGES)
       const begunAt = performance.now();
       let kills = 0;
       for (; kills < Number(THREAD_KILLS) && broken.length === 0; kills += 1) {
-        const writing = new Writing(kinds, { random });
+        const writing = new Writing(kinds, { random, clients: CLIENTS });
         broken.push(...(await dieOnce(helper, load, dir).catch((error: Error) => [error.stack ?? ''])));
         await writing.stop();
         broken.push(...writing.broken);

@@ -6,7 +6,7 @@ import { type Load, sha256 } from './write-kind.ts';
 /** A note as the service must show it. */
 export interface Note {
   readonly type: string;
-  /** A text, in which the hash of a file stands for its name; of a picture the hash. */
+  /** A text, in which the names of pictures stand for those of their files; of a picture the hash. */
   readonly content: string;
   readonly title: string;
   readonly alt?: string | undefined;
@@ -90,16 +90,8 @@ export function formOf(
   const notes = pictures.map(({ note }) => note);
   const parts: SentPart[] = pictures.flatMap((one) => one.parts);
   if (hasText) {
-    const text = textOf(load, mark);
-    const withPictures = (of: (note: Note) => string) =>
-      `${text}\n\n${notes.map((note) => `![](<${of(note)}>)`).join('\n')}`;
-    parts.unshift(
-      field(
-        'text',
-        withPictures(({ name }) => name!),
-      ),
-    );
-    const content = withPictures((note) => note.content);
+    const content = `${textOf(load, mark)}\n\n${notes.map(({ name }) => `![](<${name}>)`).join('\n')}`;
+    parts.unshift(field('text', content));
     const made: Note = { type: 'text/markdown', content, title: '', ...all, key };
     notes.push({ ...made, title: derivedTitle(made) });
   }

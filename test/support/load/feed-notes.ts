@@ -12,7 +12,7 @@ const AT_ONCE = 16;
 export interface Made {
   readonly mark: string;
   readonly notes: Promised<readonly Note[]>;
-  /** Ids by the slots of the notes, as far as they are known. */
+  /** Ids by the slots of the notes, as far as they are known; also of those that were deleted. */
   readonly ids: Map<string, string>;
 }
 
@@ -81,7 +81,6 @@ export class FeedNotes {
       );
       for (const { listed, note } of found)
         same(listed.id, made.ids.get(slotOf(note)) ?? listed.id, `the id of a note of ${made.mark}`);
-      made.ids.clear();
       for (const { listed, note } of found) made.ids.set(slotOf(note), listed.id);
     }
     const others = [...byMark.values()].flat().map(({ listed }) => listed);
@@ -93,11 +92,13 @@ export class FeedNotes {
     const notes = await listed((query) => this.client.list(query));
     const atOnce = pLimit(AT_ONCE);
     const bytes = await Promise.all(notes.map(({ file_url }) => atOnce(() => bytesAt(file_url))));
-    const hashes = new Map(notes.map(({ file }, n) => [file, sha256(bytes[n]!)]));
+    // Texts may refer to pictures that were deleted.
+    const slots = this.made.flatMap(({ ids }) => [...ids].map(([slot, id]) => [id, slot] as const));
+    const names = new Map([...slots, ...notes.map(({ id, name }) => [id, name] as const)]);
     const shown = notes.map((note, n) => ({
       listed: note,
       mark: note.tags.find((tag) => /^s\d+$/.test(tag)) ?? markIn(bytes[n]!),
-      note: noteOf(note, bytes[n]!, hashes),
+      note: noteOf(note, bytes[n]!, names),
     }));
     return shown.toSorted((a, b) => (a.listed.id < b.listed.id ? -1 : 1));
   }
@@ -109,20 +110,17 @@ export class FeedNotes {
   }
 }
 
-function noteOf(listed: ListedNote, bytes: Buffer, hashes: ReadonlyMap<string, string>): Note {
-  const { id, file, size, type, content } = listed;
-  same([size, file.split('.')[0]], [bytes.length, id], `size and name of the file ${file}`);
-  if (content !== undefined) same(content, bytes.toString(), `the content of ${file}, and the file`);
-  return {
-    ...listed,
-    content:
-      content === undefined
-        ? hashes.get(file)!
-        : content.replace(/<([^<>]+)>/g, (found, name) =>
-            hashes.has(name) ? `<${hashes.get(name)}>` : found,
-          ),
-    type,
-  };
+function noteOf(listed: ListedNote, bytes: Buffer, names: ReadonlyMap<string, string | undefined>): Note {
+  const { id, file, size, content } = listed;
+  same([size, idIn(file)], [bytes.length, id], `size and name of the file ${file}`);
+  if (content === undefined) return { ...listed, content: sha256(bytes) };
+  same(content, bytes.toString(), `the content of ${file}, and the file`);
+  const named = content.replace(/<([^<>]+)>/g, (_, other) => `<${names.get(idIn(other)) ?? other}>`);
+  return { ...listed, content: named };
+}
+
+function idIn(file: string): string {
+  return file.split('.')[0]!;
 }
 
 /** Its members in one order, without what is undefined. */
