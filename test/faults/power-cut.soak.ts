@@ -82,7 +82,7 @@ async function writeUntilCut(
   const writing = new Writing(kinds, {
     random,
     clients: random.oneOf(CLIENTS),
-    isFaulty: () => disk.isCut,
+    isFaulty: () => disk.failure !== undefined,
     onAnswer: () => {
       awaited -= 1;
       if (awaited !== 0) return;
@@ -114,7 +114,7 @@ async function cutAgainAndAgain(
   try {
     machine = await Machine.start(t, disk, random, { ...place, hasSearch, unsynced });
     const { services } = machine;
-    const load = new Load(services, random);
+    const load = new Load(machine, random);
     const kinds = ALL_KINDS.filter((kind) => hasSearch || kind !== searched).map((kind) => kind(load));
     while (cut < cuts && problems.length === 0) {
       if (cut % CUTS_PER_PLACE === 1) await services.changePlace();

@@ -28,7 +28,7 @@ export function deletions(load: Load): WriteKind {
     const draft = formOf(load);
     const chosenId = random.oneIn(2) ? `${load.prefix}chosen-${load.next()}` : undefined;
     const made = notes.begin(draft);
-    const generation = { notes, made, chosenId, isThere: new Promised(false), ids: new Set<string>() };
+    const generation = { notes, made, chosenId, isThere: new Promised(load, false), ids: new Set<string>() };
     feeds[client] = generation;
     const headers = { ...draft.headers, ...(chosenId !== undefined && { 'x-read-id': chosenId }) };
     const post = () => notes.client.post(draft.body, headers);

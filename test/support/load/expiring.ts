@@ -50,7 +50,7 @@ export function expiring(load: Load): WriteKind {
   };
   const postKept = async () => {
     const feed = load.feed(KEEPING);
-    const promised = new Promised(false);
+    const promised = new Promised(load, false);
     stored.push(promised);
     await promised.write(true, 201, () => feed.post(`${stored.length - 1}`));
     if (!keeps) answered(await feed.set({ keep: { notes: KEEP } }), 200);

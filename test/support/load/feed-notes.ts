@@ -42,7 +42,7 @@ export class FeedNotes {
 
   /** Expects notes that nobody has sent yet. */
   begin({ mark }: Pick<Draft, 'mark'>): Made {
-    const made = { mark, notes: new Promised<readonly Note[]>([]), ids: new Map() };
+    const made = { mark, notes: new Promised<readonly Note[]>(this.#load, []), ids: new Map() };
     this.made.push(made);
     return made;
   }

@@ -57,7 +57,8 @@ export function imports(load: Load): WriteKind {
     write: async () => {
       open ??= next();
       const init = { method: 'POST', headers: { 'content-type': 'application/zip' }, body: open.zip };
-      const { json } = answered(await ask(`${load.feed(open.feed).record}/import`, init), 200);
+      const address = `${load.feed(open.feed).record}/import`;
+      const { json } = answered(await load.answer(() => ask(address, init)), 200);
       same([json.imported + json.skipped, json.refused], [NOTES, []], 'what an import says');
       for (const file of open.bytesOf.keys()) open.seen.add(file);
       done.push(open);

@@ -1,6 +1,6 @@
 import { operate } from '../operator.ts';
 import type { Reply } from '../service.ts';
-import { answered, Idle, type Load, look, same, type WriteKind } from './write-kind.ts';
+import { answered, Failed, Idle, type Load, look, same, type WriteKind } from './write-kind.ts';
 
 /** Moves pictures to the place that the services were started with. The other kinds see whether they are whole. */
 export function pictureMoves(load: Load): WriteKind {
@@ -14,6 +14,7 @@ export function pictureMoves(load: Load): WriteKind {
     write: async () => {
       if (!load.movedFrom) throw new Idle('pictures were nowhere else');
       const { json } = answered(await move(1 + load.random.below(5)), 200);
+      if (load.isFailing) throw new Failed('what cannot be moved now may be moved later');
       same([json.missing, json.failed], [0, 0], 'the pictures that cannot be moved');
       after = json.next ?? '';
     },

@@ -1,11 +1,13 @@
 import type { Reply } from '../service.ts';
-import { answered, Broken } from './write-kind.ts';
+import { answered, Broken, type Load } from './write-kind.ts';
 
 /** One thing that one client writes: what it is by the last answer, or what a write without an answer would have made of it. */
 export class Promised<S> {
+  readonly #load: Load;
   #may: readonly S[];
 
-  constructor(state: S) {
+  constructor(load: Load, state: S) {
+    this.#load = load;
     this.#may = [state];
   }
 
@@ -22,7 +24,7 @@ export class Promised<S> {
   /** Writes what makes it this state. Throws `Broken` unless the answer has one of the statuses. */
   async write(state: S, statuses: number | readonly number[], send: () => Promise<Reply>): Promise<Reply> {
     this.#may = [...this.#may, state];
-    const reply = answered(await send(), ...[statuses].flat());
+    const reply = answered(await this.#load.answer(send), ...[statuses].flat());
     this.#may = [state];
     return reply;
   }

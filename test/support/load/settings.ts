@@ -96,7 +96,7 @@ export function settings(load: Load): WriteKind {
       if (last && state === undefined) throw new Idle('nobody knows the password');
       if (last && state && state.password !== '') return change(last, state);
       if (last && state === null) return make(last);
-      const next = { name: `set-${client}-${own.length}`, promised: new Promised<State>(null) };
+      const next = { name: `set-${client}-${own.length}`, promised: new Promised<State>(load, null) };
       own.push(next);
       await make(next);
     },

@@ -22,6 +22,8 @@ export interface Target {
   readonly url: string;
   /** The place where pictures were before the services were started with another one; undefined if there was none. */
   readonly movedFrom: Record<string, string> | undefined;
+  /** How far a failure of their disk has come: it was ordered, or all that is written since fails. */
+  readonly diskFailure?: 'ordered' | 'complete' | undefined;
 }
 
 /** What the kinds of writes share until everything is deleted. */
@@ -46,6 +48,23 @@ export class Load {
 
   get movedFrom(): Record<string, string> | undefined {
     return this.#target.movedFrom;
+  }
+
+  /** Whether the disk fails, or is about to. */
+  get isFailing(): boolean {
+    return this.#target.diskFailure !== undefined;
+  }
+
+  /**
+   * The answer to a write. Rejects with `Failed` if the write was on its way while the disk began to fail: ext4 that is being shut
+   * down says of some syncs that they are done and keeps nothing of them. A machine without power would not answer.
+   */
+  async answer(send: () => Promise<Reply>): Promise<Reply> {
+    const before = this.#target.diskFailure;
+    const reply = await send();
+    if (before !== 'complete' && this.#target.diskFailure)
+      throw new Failed('the disk began to fail meanwhile');
+    return reply;
   }
 
   /** A number that this load did not have yet. */

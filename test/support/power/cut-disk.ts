@@ -43,7 +43,7 @@ export class CutDisk {
   readonly #options: string;
   readonly #cutter: ChildProcess;
   #answered = Promise.resolve<unknown>(undefined);
-  #isCut = false;
+  #failure: 'ordered' | 'complete' | undefined;
 
   private constructor(dir: string, device: string, options: string) {
     this.dir = dir;
@@ -72,17 +72,19 @@ export class CutDisk {
     return disk;
   }
 
-  /** Whether a cut was ordered and the disk is not back yet: an answer that fails now may fail for that. */
-  get isCut(): boolean {
-    return this.#isCut;
+  /** Whether a cut was ordered, or every write fails by now; undefined while the disk works. */
+  get failure(): 'ordered' | 'complete' | undefined {
+    return this.#failure;
   }
 
   /** Orders the cut at once; settles when every write to the disk fails. */
   cut(): Promise<unknown> {
-    if (this.#isCut) return this.#answered;
-    this.#isCut = true;
+    if (this.#failure) return this.#answered;
+    this.#failure = 'ordered';
     this.#cutter.stdin!.write('now\n');
-    this.#answered = once(this.#cutter.stdout!, 'data');
+    this.#answered = once(this.#cutter.stdout!, 'data').then(() => {
+      this.#failure = 'complete';
+    });
     return this.#answered;
   }
 
@@ -91,7 +93,7 @@ export class CutDisk {
     await this.#answered;
     if (!(await eventually(() => isDone('umount', [this.dir])))) throw new Error('The disk stays in use');
     this.#mount();
-    this.#isCut = false;
+    this.#failure = undefined;
   }
 
   /** Writes all that is on it, as a machine does that stands idle for a minute. */

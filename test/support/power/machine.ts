@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { type Backend, makeImageFolder, Services } from '../load/services.ts';
+import type { Target } from '../load/write-kind.ts';
 import { PostgresServer } from '../postgres.ts';
 import type { Random } from '../random.ts';
 import type { CutDisk } from './cut-disk.ts';
@@ -19,7 +20,7 @@ interface MachineOptions extends Place {
 }
 
 /** A service, and its database server if it has one, with all that they keep on one disk. */
-export class Machine {
+export class Machine implements Target {
   readonly disk: CutDisk;
   readonly services: Services;
   readonly #postgres: PostgresServer | undefined;
@@ -55,6 +56,18 @@ export class Machine {
     // What is lost without syncs are to be notes, not the instance.
     if (unsynced) disk.sync();
     return new Machine(disk, services, postgres);
+  }
+
+  get url(): string {
+    return this.services.url;
+  }
+
+  get movedFrom(): Record<string, string> | undefined {
+    return this.services.movedFrom;
+  }
+
+  get diskFailure(): 'ordered' | 'complete' | undefined {
+    return this.disk.failure;
   }
 
   /** Cuts the power, and ends everything so many ms later. */
