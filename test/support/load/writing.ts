@@ -9,8 +9,8 @@ interface WritingOptions {
   readonly random: Random;
   /** How many write at once, each one request after the other; as many as the kinds have together unless given. */
   readonly clients?: number;
-  /** Called at once when a write has succeeded. */
-  readonly onAnswer?: (kind: WriteKind) => void;
+  /** Called at once when a write has succeeded; the client waits for it. */
+  readonly onAnswer?: (kind: WriteKind) => unknown;
   /** Called when an answer is wrong. */
   readonly onBroken?: () => void;
   /** Whether a fault may be the reason for a write that fails now. */
@@ -56,7 +56,7 @@ export class Writing {
     const { onAnswer, onBroken, isFaulty } = this.#options;
     try {
       await kind.write(client);
-      onAnswer?.(kind);
+      await onAnswer?.(kind);
     } catch (error) {
       const mayFail = isFaulty?.() && (error instanceof Failed || !(error instanceof Broken));
       if (!mayFail && !(error instanceof Idle || error instanceof Unavailable)) {
