@@ -3,8 +3,8 @@
  * every process is killed, and a start on what is left shows what was acknowledged, and of the rest all or nothing. With syncs
  * that do nothing the same look finds losses.
  *
- * POWER_CUTS is the number of cuts for each place (1), and with more than one every control runs, else that of plain files;
- * pictures move from the second cut on. POWER_PLACES names some of the places, for example `fs,sqlite/db`, with all their
+ * POWER_CUTS is the number of cuts for each place (1), and with more than one every control runs, else that of folders; pictures
+ * move from the second cut on. POWER_PLACES names some of the places, for example `fs,sqlite/db`, with all their
  * controls. POWER_SEED (a number, which is printed) repeats what clients choose and at which answer the power goes, though not
  * how their requests meet.
  */
@@ -38,12 +38,12 @@ const NAMES = POWER_PLACES?.split(',') ?? Object.keys(PLACES);
 /** Where a look must find losses, because something is not synced. */
 const CONTROLS = (
   [
-    ['fs', 'files'],
     ['fs', 'folders'],
+    ['fs', 'files'],
     ['sqlite/db', 'files'],
     ['postgres/fs', 'files'],
   ] as const
-).filter(([name]) => (CUTS > 1 || POWER_PLACES !== undefined ? NAMES.includes(name) : name === 'fs'));
+).filter(([name], n) => (CUTS > 1 || POWER_PLACES !== undefined ? NAMES.includes(name) : n === 0));
 /** At which they are found at the latest; nearly always at the first. */
 const CONTROL_CUTS = 2;
 /** Before the cut of a control. */
