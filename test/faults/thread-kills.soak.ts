@@ -8,6 +8,7 @@ import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { edits } from '../support/load/edits.ts';
@@ -32,8 +33,8 @@ const DYING = new URL('../support/dying-threads.mjs', import.meta.url).href;
 const SEED = Number(KILL_SEED);
 const STORAGES = (KILL_STORAGES ?? 'fs sqlite postgres').split(' ') as Backend[];
 const KINDS = [posts, keyed, edits, searched];
-/** More would leave the threads little time. */
-const CLIENTS = 3;
+/** Clients, and the pause of each one between two writes, ms: more would leave the threads little time. */
+const [CLIENTS, PAUSE_MS] = [3, 50];
 /** Deaths until all that was promised is looked for. */
 const CHECK_EVERY = 5;
 /** Within this time after a death a post and a read must be answered, ms. */
@@ -93,7 +94,7 @@ for (const backend of STORAGES)
       const begunAt = performance.now();
       let kills = 0;
       for (; kills < Number(THREAD_KILLS) && broken.length === 0; kills += 1) {
-        const writing = new Writing(kinds, { random, clients: CLIENTS });
+        const writing = new Writing(kinds, { random, clients: CLIENTS, onAnswer: () => delay(PAUSE_MS) });
         broken.push(...(await dieOnce(helper, load, dir).catch((error: Error) => [error.stack ?? ''])));
         await writing.stop();
         broken.push(...writing.broken);
