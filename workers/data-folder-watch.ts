@@ -24,7 +24,7 @@ const TICK_MS = 25;
 /** Looks per tick: 20,000 a second, some 5 % of a core. */
 const TICK_BUDGET = 500;
 const BATCH = 1000;
-/** A look for marks pauses this many times as long as it works. */
+/** After each piece of work, a search for marks pauses for this many times the time that the piece took. */
 const MARKS_SHARE = 4;
 
 /**

@@ -3,7 +3,7 @@ import type { NoteMeta } from '../feeds/note.ts';
 /** How long a view of an index that is behind is kept, ms. */
 const BEHIND_MS = 200;
 
-/** For how long caches of others may show an answer. */
+/** How long caches between the service and its readers may show an answer. */
 interface Terms {
   readonly cacheControl: string;
   /** The longest that they may show it after they got it, seconds. */

@@ -60,7 +60,7 @@ const LOOKS = 5;
 /**
  * Looks again and again whether a thread hangs at a note, and calls back if so. It counts the CPU time of the thread, because one of low
  * priority on a busy machine may need many times as long.
- * @param limitMs CPU time for a note, far more than it needs
+ * @param limitMs the CPU time after which a note counts as hanging; must be far more than any note needs
  * @returns the timer, to end it
  */
 export function watchForHang(

@@ -15,7 +15,7 @@ export interface ExistingFeed {
   readonly passwordHash: string | undefined;
 }
 
-/** A feed to be made. If a feed of its name exists by then, the write finds no feed. */
+/** A feed that the write makes. If another write has made a feed of that name meanwhile, this write is decided as if its feed were gone. */
 export interface NewFeed {
   readonly kind: 'new';
   readonly readId: ReadId;

@@ -3,7 +3,7 @@ import { connect } from './connection-options.ts';
 import { MIGRATION_LOCK, MIGRATION_MS } from './schema.ts';
 import { BEGIN } from './transaction.ts';
 
-/** The version of the words that are made of notes. With another one all words are made again. */
+/** The version of the rules that split notes into words. If the database has words of another version, all are made again. */
 export const SEARCH_VERSION = 1;
 /** The feed of a row that is always in `note_words` and `words_to_make`, so that it shows when one of them was emptied. */
 export const MARK_FEED = -1;

@@ -6,7 +6,7 @@ import { answered, Broken, Idle, type Load, listed, look, same, type WriteKind }
 const CLIENTS = 2;
 const TEXT = 'a text';
 
-/** What a feed is set to; null until it is made. */
+/** The settings that a feed must have; null if it does not exist. */
 type State = {
   readonly title: string;
   readonly description: string;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../random.ts';
 import { Broken, Failed, Idle, Unavailable, type WriteKind } from './write-kind.ts';
 
-/** Until a client that could not write tries again, ms. */
+/** The pause of a client after a write that failed, ms. */
 const PAUSE_MS = 5;
 
 interface WritingOptions {
@@ -11,7 +11,7 @@ interface WritingOptions {
   readonly clients?: number;
   /** Called at once when a write has succeeded; the client waits for it. */
   readonly onAnswer?: (kind: WriteKind) => unknown;
-  /** Called when an answer is wrong. */
+  /** Called when an answer breaks a promise of the service. */
   readonly onBroken?: () => void;
   /** Whether a fault may be the reason for a write that fails now. */
   readonly isFaulty?: () => boolean;
