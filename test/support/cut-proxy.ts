@@ -10,6 +10,8 @@ const UPLOADED_BYTES = 20_000;
 /** Passes connections on to a port of this machine until it is cut. The network of a browser that cannot reach the service. */
 export class CutProxy {
   readonly port: number;
+  /** Requests that begin so are lost: their connection ends before the service has any of them. For example `POST /name `. */
+  loses: string | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   /** What ends the network, and the beginning of the request that it does. */
@@ -76,8 +78,12 @@ export class CutProxy {
     client.on('data', (data) => {
       const armed = this.#armed;
       // A browser begins a request with a packet of its own.
-      if (sent > 0 || (armed && data.toString('latin1', 0, armed.request.length) === armed.request))
-        sent += data.length;
+      const begins = (request: string) => data.toString('latin1', 0, request.length) === request;
+      if (this.loses !== undefined && begins(this.loses)) {
+        client.destroy();
+        return;
+      }
+      if (sent > 0 || (armed && begins(armed.request))) sent += data.length;
       upstream.write(data);
       if (armed?.where === 'upload' && sent > UPLOADED_BYTES) armed.cut();
     });

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { boxIsReady, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
@@ -242,15 +243,17 @@ t.test('a page that was on its way while the service worker became active is con
 t.test('logging out and locking a feed forget what was kept', async (t) => {
   const password = 'let us in';
   const locked = await start(t, { SERVICE_PASSWORD: password });
+  const proxy = await CutProxy.start(t, locked.port);
+  const address = `${proxy.url}/offline-locked`;
   const feed = new FeedClient(locked.url, 'offline-locked', { authorization: `Bearer ${password}` });
   const pictured = feed.with({ 'x-feed-password': 'of the feed' });
   await pictured.post('Not for everybody');
   const { page } = await visit(t, browser);
   const logIn = async () => {
-    await page.goto(`${locked.url}/login?next=/offline-locked`);
+    await page.goto(`${proxy.url}/login?next=/offline-locked`);
     await page.fill('[name=password]', password);
     await page.press('[name=password]', 'Enter');
-    await page.waitForURL(`${locked.url}/offline-locked`);
+    await page.waitForURL(address);
   };
   const unlock = async () => {
     await page.fill('[name=password]', 'of the feed');
@@ -258,35 +261,30 @@ t.test('logging out and locking a feed forget what was kept', async (t) => {
     await page.waitForSelector('article');
   };
   const postLater = async () => {
-    await read(page, `${locked.url}/offline-locked`);
-    await page.context().setOffline(true);
+    await read(page, address);
+    proxy.loses = 'POST /offline-locked ';
     await write(page, 'Not sent');
     await page.waitForSelector('#waiting li');
-    // So that only the browser can send it.
-    await page
-      .context()
-      .route('**/offline-locked', (route) =>
-        route.request().method() === 'POST' ? route.abort() : route.fallback(),
-      );
-    await page.context().setOffline(false);
   };
   await logIn();
   await unlock();
   await postLater();
-  await page.goto(`${locked.url}/offline-locked/settings`);
+  await page.goto(`${address}/settings`);
   await page.click('text=Lock in this browser');
   await page.waitForSelector('text=This feed is locked');
   t.ok(await eventually(async () => (await keptIn(page, 'pages')) === 0));
+  proxy.loses = undefined;
   await unlock();
   t.ok(await page.isHidden('#waiting'), 'nothing waits');
   await postLater();
-  await page.goto(`${locked.url}/logout`);
+  await page.goto(`${proxy.url}/logout`);
   await page.click('button.primary');
   await page.waitForURL(/\/login/);
   t.ok(await eventually(async () => (await keptIn(page, 'pages')) + (await keptIn(page, 'pictures')) === 0));
   await page.context().setOffline(true);
-  await t.rejects(page.goto(`${locked.url}/offline-locked`));
+  await t.rejects(page.goto(address));
   await page.context().setOffline(false);
+  proxy.loses = undefined;
   await logIn();
   t.ok(await page.isHidden('#waiting'), 'nothing waits');
   t.same(await textsOf(pictured), ['Not for everybody']);
