@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type FeedName, isFeedName } from '../src/feeds/names.ts';
 import { toFailure } from '../src/storage/failures.ts';
-import { collectGarbage } from '../src/storage/files/collect-garbage.ts';
+import { collectGarbage, heapSize } from '../src/storage/files/collect-garbage.ts';
 import { asRefusal, isGone } from '../src/storage/files/failures.ts';
 import { findMarks } from '../src/storage/files/find-marks.ts';
 import type { MarksOrder } from '../src/storage/files/mark-keeper.ts';
@@ -41,6 +41,7 @@ export class DataFolderWatch {
   /** Paths in the data folder with an event; those of its own entries begin with `/`. */
   readonly #dirty = new Set<string>();
   #hasSeenAll = false;
+  readonly #heapBefore = heapSize();
   /** The states of `WATCHED_RECORD_FILES`. */
   readonly #recordFiles = new Map<string, string>();
   #root = '';
@@ -116,7 +117,7 @@ export class DataFolderWatch {
         yield;
       }
     }
-    if (!this.#hasSeenAll) void collectGarbage();
+    if (!this.#hasSeenAll) void collectGarbage(this.#heapBefore);
     this.#hasSeenAll = true;
   }
 

@@ -32,7 +32,7 @@ import type {
   TagCount,
   Totals,
 } from '../storage.ts';
-import { collectGarbage } from './collect-garbage.ts';
+import { collectGarbage, heapSize } from './collect-garbage.ts';
 import { dueNotes } from './due-notes.ts';
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
@@ -208,11 +208,12 @@ class FilesStorage implements Storage {
         },
       },
     );
+    const heapBefore = heapSize();
     await this.#records.load();
     const removeLater = (path: string) => void this.#removals.remove(path).catch(() => {});
     this.#parts.index.addAll(await scanAll(dir, removeLater, log));
     warnOfOddFeeds(this.#parts.index, log);
-    await collectGarbage();
+    await collectGarbage(heapBefore);
     // Once all feeds are known, because it compares them by itself.
     const source = { kind: 'files', dir } as const;
     const indexer = await openIndex(search, { file: indexOfFolder(dir), source, owner, log });
