@@ -6,5 +6,5 @@
  */
 const { NODE_OPTIONS: _, ...env } = process.env;
 const plainTypes = `--import=${new URL('plain-types.mjs', import.meta.url)}`;
-const heap = ['--min-semi-space-size=16', '--initial-old-space-size=256'];
+const heap = ['--min-semi-space-size=8', '--initial-old-space-size=256'];
 process.execve(process.execPath, [process.execPath, ...heap, plainTypes, ...process.argv.slice(1)], env);
