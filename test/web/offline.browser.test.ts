@@ -11,6 +11,8 @@ import { ask, start } from '../support/service.ts';
 const browser = await startBrowser(t);
 const service = await start(t);
 const { url } = service;
+/** The network of browsers that post. */
+const network = await CutProxy.start(t, service.port);
 
 /** How many answers are kept in the caches whose name begins so. */
 function keptIn(page: Page, name: string): Promise<number> {
@@ -35,6 +37,21 @@ async function write(page: Page, text: string): Promise<void> {
   const before = await page.inputValue('#note-text');
   await page.fill('#note-text', [text, before].filter(Boolean).join('\n\n'));
   await page.keyboard.press('Control+Enter');
+}
+
+/**
+ * Takes the network away. The browser's own offline mode is not enough: the browser itself is still online, and may start a
+ * service worker that is not in that mode, to send what waits.
+ * @param name of the feed to which posts are lost
+ */
+async function leave(page: Page, name: string): Promise<void> {
+  network.loses = `POST /${name} `;
+  await page.context().setOffline(true);
+}
+
+async function comeBack(page: Page): Promise<void> {
+  network.loses = undefined;
+  await page.context().setOffline(false);
 }
 
 const textsOf = async (feed: FeedClient) =>
@@ -110,9 +127,9 @@ t.test('a post without a network waits, and arrives once', async (t) => {
   const feed = new FeedClient(url, 'offline-posting');
   await feed.post('Before');
   const { page, ...faults } = await visit(t, browser, PHONE);
-  await read(page, `${url}/offline-posting`);
+  await read(page, `${network.url}/offline-posting`);
   await boxIsReady(page);
-  await page.context().setOffline(true);
+  await leave(page, 'offline-posting');
   const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
   await page.locator('form input[type=file]').first().setInputFiles(file);
   await page.waitForSelector('.attachments li');
@@ -128,9 +145,9 @@ t.test('a post without a network waits, and arrives once', async (t) => {
   // As if the browser was closed and opened again.
   await page.close();
   const again = await page.context().newPage();
-  await again.goto(`${url}/offline-posting`);
+  await again.goto(`${network.url}/offline-posting`);
   await again.waitForSelector('#waiting li:nth-child(2)');
-  await again.context().setOffline(false);
+  await comeBack(again);
   await again.waitForSelector('#waiting', { state: 'hidden' });
   await again.waitForSelector('article:has-text("Second")');
   t.same(await textsOf(feed).then((texts) => texts.filter(Boolean).length), 3);
@@ -170,9 +187,9 @@ t.test('what is refused stays, and goes back into the box', async (t) => {
   const feed = new FeedClient(url, 'offline-refused');
   await feed.post('Before');
   const { page } = await visit(t, browser);
-  await read(page, `${url}/offline-refused`);
+  await read(page, `${network.url}/offline-refused`);
   await boxIsReady(page);
-  await page.context().setOffline(true);
+  await leave(page, 'offline-refused');
   await page.focus('#note-text');
   await page.fill('#note-tags', 'one, two');
   const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
@@ -182,7 +199,7 @@ t.test('what is refused stays, and goes back into the box', async (t) => {
   await write(page, 'Mine');
   await page.waitForSelector('#waiting li');
   await feed.delete();
-  await page.context().setOffline(false);
+  await comeBack(page);
   await page.waitForSelector('#waiting .error:has-text("Not sent")');
   await page.fill('#note-text', 'Something else');
   await page.click('[data-action=take-back]');
@@ -210,13 +227,13 @@ t.test('a password for a new feed is not kept', async (t) => {
 
 t.test('two posts that wait for a feed to be made are both in it', async (t) => {
   const { page } = await visit(t, browser);
-  await read(page, `${url}/offline-made`);
-  await page.context().setOffline(true);
+  await read(page, `${network.url}/offline-made`);
+  await leave(page, 'offline-made');
   for (const [number, text] of ['One', 'Two'].entries()) {
     await write(page, text);
     await page.waitForSelector(`#waiting li:nth-child(${number + 1})`);
   }
-  await page.context().setOffline(false);
+  await comeBack(page);
   await page.waitForSelector('article:has-text("One")');
   const feed = new FeedClient(url, 'offline-made');
   t.ok(await eventually(async () => (await textsOf(feed)).length === 2));
