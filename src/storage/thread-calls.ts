@@ -129,7 +129,13 @@ export class ThreadCalls<T> {
   #send(calls: readonly Call[]): void {
     const waiting = calls.filter(({ id }) => this.#pending.has(id));
     if (waiting.length === 0) return;
-    this.#worker ??= this.#start();
+    try {
+      this.#worker ??= this.#start();
+    } catch (error) {
+      // There may be memory for a thread later.
+      this.#rejectCalls(error as Error);
+      return;
+    }
     this.#worker.postMessage(waiting);
   }
 
@@ -166,9 +172,13 @@ export class ThreadCalls<T> {
   #fail(worker: Worker, cause: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
-    for (const { reject } of this.#pending.values()) reject(storeUnavailable(withoutPath(cause)));
-    this.#pending.clear();
+    this.#rejectCalls(cause);
     const ended = worker.terminate();
     this.#options.onDeath?.(ended);
+  }
+
+  #rejectCalls(cause: Error): void {
+    for (const { reject } of this.#pending.values()) reject(storeUnavailable(withoutPath(cause)));
+    this.#pending.clear();
   }
 }

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { ThreadCalls, type ThreadOptions } from '../../src/storage/thread-calls.ts';
+import { threadsOf } from '../support/failing-threads.ts';
 
 interface Work {
   count(): number;
@@ -35,6 +36,15 @@ t.test('a thread that dies takes only its calls with it, and another takes its p
   t.equal(await thread.call('count'), 1);
   t.equal(deaths.length, 1);
   await deaths[0];
+});
+
+t.test('calls fail while no thread can be made, and a later one makes it', async (t) => {
+  const { faults } = threadsOf(t);
+  faults.push('none is made');
+  const thread = threadOf(t);
+  for (const one of await Promise.allSettled([thread.call('count'), thread.call('count')]))
+    t.match(one, { status: 'rejected', reason: { code: 'store_unavailable', status: 503 } });
+  t.equal(await thread.call('count'), 1);
 });
 
 t.test('a thread that cannot be opened says why', async (t) => {

@@ -1,31 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import threads, { type Worker, type WorkerOptions } from 'node:worker_threads';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { type WatchNotice, WatchThread } from '../../src/storage/files/watch-thread.ts';
 import { eventually } from '../support/eventually.ts';
-
-/** Threads of this process, in their order; `faults` says what goes wrong with the next one. */
-function threadsOf(t: Test) {
-  const { Worker: Real } = threads;
-  const made: Worker[] = [];
-  const faults: ('none is made' | 'it dies' | undefined)[] = [];
-  threads.Worker = class extends Real {
-    constructor(script: string | URL, options: WorkerOptions) {
-      const fault = faults.shift();
-      if (fault === 'none is made') throw new Error('no memory');
-      super(fault === 'it dies' ? new URL('missing.ts', import.meta.url) : script, options);
-      made.push(this);
-    }
-  };
-  syncBuiltinESMExports();
-  t.teardown(() => {
-    threads.Worker = Real;
-    syncBuiltinESMExports();
-  });
-  return { made, faults };
-}
+import { threadsOf } from '../support/failing-threads.ts';
 
 /** Keeps what a watch tells. */
 function listener() {

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { WordThread } from '../../src/storage/postgres/word-thread.ts';
 import { eventually } from '../support/eventually.ts';
+import { threadsOf } from '../support/failing-threads.ts';
 import { keptLog } from './files-support.ts';
 
 t.setTimeout(600_000);
@@ -16,3 +17,13 @@ t.test(
     await thread.close();
   },
 );
+
+t.test('a thread that died is replaced as soon as one can be made', async (t) => {
+  const { made, faults } = threadsOf(t);
+  const thread = new WordThread({ url: 'postgres://nobody', isPooled: false }, keptLog());
+  faults.push('none is made');
+  await made[0]!.terminate();
+  t.ok(await eventually(() => made.length === 2));
+  t.same(faults, []);
+  await thread.close();
+});

@@ -98,8 +98,19 @@ export class WordThread {
       if (this.#isClosed) return;
       this.#skip(this.#inWork.take());
       this.#log.warn('the thread that prepares notes for searches has ended, and is started again');
-      this.#timer = setTimeout(() => this.#start(), RESTART_MS).unref();
+      this.#startLater();
     });
+  }
+
+  #startLater(): void {
+    this.#timer = setTimeout(() => {
+      try {
+        this.#start();
+      } catch {
+        // There may be memory for a thread later.
+        this.#startLater();
+      }
+    }, RESTART_MS).unref();
   }
 
   #skip(key: string | undefined): void {
