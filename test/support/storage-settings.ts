@@ -1,4 +1,3 @@
-import t from 'tap';
 import { PostgresServer } from './postgres.ts';
 
 /** The server of this test process, and the database that belongs to each data folder. */
@@ -21,8 +20,14 @@ export async function storageSettings(dataDir: string): Promise<Record<string, s
 }
 
 function databaseOf(dataDir: string): Promise<string> {
-  server ??= PostgresServer.start(t);
+  server ??= startServer();
   const url = databases.get(dataDir) ?? server.then((started) => started.database());
   databases.set(dataDir, url);
   return url;
+}
+
+/** Loads the test runner only here: it ends a process after 30 s, and benchmarks import what tests share. */
+async function startServer(): Promise<PostgresServer> {
+  const { default: t } = await import('tap');
+  return PostgresServer.start(t);
 }
