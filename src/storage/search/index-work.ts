@@ -134,6 +134,7 @@ export class IndexWork {
   close(): void {
     if (!this.#opened) return;
     const { file, source } = this.#opened;
+    for (const { feed } of this.#comparisons.slice()) this.#drop(feed);
     source.close();
     try {
       if (file.isThere) toEnd(file.seal());
@@ -182,7 +183,8 @@ export class IndexWork {
 
   #drop(feed: FeedName): void {
     const at = this.#comparisons.findIndex((one) => one.feed === feed);
-    if (at >= 0) this.#comparisons.splice(at, 1);
+    // An unfinished one has its folder open.
+    if (at >= 0) this.#comparisons.splice(at, 1)[0]!.steps.return(undefined);
   }
 
   /** The comparison of the next feed; those that the index alone has are the last. */
