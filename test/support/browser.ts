@@ -3,11 +3,8 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { eventually } from './eventually.ts';
+import { eventually, PATIENCE_MS } from './eventually.ts';
 import { missing, program } from './installed.ts';
-
-/** How long a page may take to show what is waited for, ms; `eventually` waits as long. */
-const PATIENCE_MS = 60_000;
 
 /** No sandbox, because tests run as root; and nothing that Chromium does on its own account. */
 const ARGUMENTS = [
