@@ -28,14 +28,18 @@ export class ServerProcess {
   static async start(args: readonly string[], env: Record<string, string> = {}): Promise<ServerProcess> {
     const stdio = ['ignore', 'pipe', 'inherit'] as const;
     const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: [...stdio] });
-    process.once('exit', () => child.kill());
+    const kill = () => child.kill();
+    process.once('exit', kill);
     if (!child.stdout) throw new Error('no standard output');
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const output = createInterface({ input: child.stdout }).on('line', (line) => {
       const { url } = JSON.parse(line) as { url?: string };
       if (url) resolve(url);
     });
-    child.once('exit', () => reject(new Error(`${args[0]} ended before it listened`)));
+    child.once('exit', () => {
+      process.off('exit', kill);
+      reject(new Error(`${args[0]} ended before it listened`));
+    });
     return new ServerProcess(child, output, (await promise).replace('0.0.0.0', '127.0.0.1'));
   }
 
