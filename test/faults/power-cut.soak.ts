@@ -3,8 +3,8 @@
  * every process is killed, and a start on what is left shows what was acknowledged, and of the rest all or nothing. With syncs
  * that do nothing the same look finds losses.
  *
- * POWER_CUTS is the number of cuts for each place (1), and with more than one every control runs, else that of folders; pictures
- * move from the second cut on. POWER_PLACES names some of the places, for example `fs,sqlite/db`, with all their
+ * POWER_CUTS is the number of cuts for each place (1). With more than one, every control runs; with one, only that of folders.
+ * Pictures move from the second cut on. POWER_PLACES names some of the places, for example `fs,sqlite/db`, with all their
  * controls. POWER_SEED (a number, which is printed) repeats what clients choose and at which answer the power goes, though not
  * how their requests meet.
  */

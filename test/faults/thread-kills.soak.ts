@@ -33,7 +33,7 @@ const DYING = new URL('../support/dying-threads.mjs', import.meta.url).href;
 const SEED = Number(KILL_SEED);
 const STORAGES = (KILL_STORAGES ?? 'fs sqlite postgres').split(' ') as Backend[];
 const KINDS = [posts, keyed, edits, searched];
-/** Clients, and the pause of each one between two writes, ms: more would leave the threads little time. */
+/** How many clients write, and how long each waits between two writes, ms. Threads would have little time beside more writes. */
 const [CLIENTS, PAUSE_MS] = [3, 50];
 /** Deaths until all that was promised is looked for. */
 const CHECK_EVERY = 5;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { settledAt } from '../../src/http/conditional.ts';
 
-/** How long a test waits for what has to come, ms: a machine that does much else may be twenty times slower. */
+/** How long a test waits for what has to come, ms: a machine that does much else may be many times slower. */
 export const PATIENCE_MS = 180_000;
 /** Before the second question, and the longest between two, ms: to ask takes time from what is waited for. */
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [10, 50];
@@ -19,7 +19,7 @@ export async function eventually(ask: () => Promise<boolean> | boolean): Promise
 
 /**
  * What is shown when two looks in a row show the same: a text that could not be rendered in time, as on a busy machine,
- * shows in another form until it is. Throws when that does not happen.
+ * shows in another form until it is. Throws if no two looks do within `PATIENCE_MS`.
  */
 export async function settled<T>(look: () => Promise<T>): Promise<T> {
   let shown = await look();

@@ -21,7 +21,7 @@ export function search(listUrl: string, query: string): Promise<Reply> {
   return unlessBusy(() => ask(listUrl + query));
 }
 
-/** Waits until a query finds so many notes. Throws if it does not. */
+/** Waits until a query finds so many notes. Throws if it does not within `PATIENCE_MS`. */
 export async function untilFound(listUrl: string, query: string, count: number): Promise<void> {
   const isFound = await eventually(async () => (await ask(listUrl + query)).json.notes?.length === count);
   if (!isFound) throw new Error(`${query} does not find ${count} notes`);

@@ -1,7 +1,7 @@
 import { Session } from 'node:inspector/promises';
 import { getHeapStatistics } from 'node:v8';
 
-/** A heap that has grown by less holds too little garbage to be worth the time, bytes. */
+/** If the heap has grown by fewer bytes, a collection takes more time than its memory is worth. */
 const SMALL_GROWTH = 32 * 1024 * 1024;
 
 /** Size of this thread's heap, bytes. */

@@ -134,7 +134,7 @@ export class IndexWork {
   close(): void {
     if (!this.#opened) return;
     const { file, source } = this.#opened;
-    for (const { feed } of this.#comparisons.slice()) this.#drop(feed);
+    for (const { steps } of this.#comparisons) steps.return(undefined);
     source.close();
     try {
       if (file.isThere) toEnd(file.seal());

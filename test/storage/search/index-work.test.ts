@@ -10,7 +10,7 @@ t.test('a comparison that is begun anew, or not ended, leaves no list of notes o
   let open = 0;
   const source: NoteSource = {
     feeds: () => [feed],
-    // So long that no step ends it.
+    // The list has no end, so no step comes to it.
     *list(): Generator<ListedNote> {
       open += 1;
       try {
