@@ -5,6 +5,9 @@ import t from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile } from '../../src/feeds/names.ts';
 import type { NoteMeta } from '../../src/feeds/note.ts';
+import { endLine } from '../../src/storage/files/marks.ts';
+import type { FolderWatch } from '../../src/storage/files/watch-thread.ts';
+import { WriterThread } from '../../src/storage/files/writer-thread.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
@@ -90,7 +93,9 @@ t.test(
       () => rm(join(dir, name, '.marks')),
       () => writeFile(join(dir, name, '.marks'), '9/../x.md/\n\0//\nnonsense\n1/a.md/key/7\n'),
       async () => writeFile(join(dir, name, '.marks'), (await marksIn(dir)).slice(0, 1000)),
-      () => writeFile(join(dir, name, '.marks'), `${Date.now() + 1e9}\n`),
+      () => writeFile(join(dir, name, '.marks'), endLine(Date.now() + 1e9)),
+      // As older versions wrote it.
+      () => writeFile(join(dir, name, '.marks'), `${Date.now()}\n`),
       () => cp(join(dir, name), join(dir, 'copy'), { recursive: true }),
     ]) {
       await breakIt();
@@ -113,12 +118,55 @@ t.test('a key is found without reading the metadata files that have not changed'
   t.ok(await eventually(async () => (await stat(folder)).mtimeMs - mtimeMs < 2), 'the feed has not changed');
   await storage.close();
   // As if they had been there for long: a key that no file has is a claim that only `.marks` makes.
-  const text = (await marksIn(dir)).replace(/\n\d+\n$/, `\n${Date.now()}\n`);
+  const text = (await marksIn(dir)).replace(/[^\n]+\n$/, endLine(Date.now()));
   await writeFile(join(folder, '.marks'), text.replace('/k9\n', '/claimed\n'));
   storage = await opened(t, dir);
   t.equal(await answering(storage, 'k8'), all[8]);
   t.equal(await answering(storage, 'claimed'), undefined, 'a claim is checked');
   t.equal(await answering(storage, 'k9'), undefined, 'the other files were not read');
+});
+
+t.test('what was not in `.marks` at a start comes into it', async (t) => {
+  const dir = await dataFolder(t);
+  const all = Array.from({ length: 2 * MANY }, (_, n) => keyed(`k${n}`));
+  for (const notes of [all.slice(0, MANY), all.slice(MANY)]) {
+    const storage = await opened(t, dir);
+    const before = await marksIn(dir);
+    for (const note of notes) await post(storage, name, note);
+    t.ok(await eventually(async () => (await marksIn(dir)).length > before.length));
+    await storage.close();
+  }
+  // As if the notes had been there for long, when it was written last.
+  await writeFile(join(dir, name, '.marks'), `${await marksIn(dir)}${endLine(Date.now())}`);
+  const storage = await opened(t, dir);
+  t.equal(await answering(storage, `k${MANY - 1}`), all[MANY - 1]!.id);
+});
+
+t.test('`.marks` waits for notes whose files are there already', async (t) => {
+  const dir = await dataFolder(t);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  const writer = new WriterThread(undefined);
+  const { change } = writer;
+  const changeSlowly: typeof change = async (folder, changes, added, isWhole) => {
+    const stamps = await change(folder, changes, added, isWhole);
+    if (!added?.some(({ bytes }) => Buffer.from(bytes).includes('"slow"'))) return stamps;
+    arrive();
+    await released;
+    return stamps;
+  };
+  // One that saw the file of the slow note would keep the others waiting.
+  const blindWatch: FolderWatch = { start: async () => {}, order: () => {}, close: async () => {} };
+  const helpers = { writer: Object.assign(writer, { change: changeSlowly }), watch: blindWatch };
+  const storage = await opened(t, dir, {}, helpers);
+  await post(storage, name, newNote('first'));
+  const slow = post(storage, name, keyed('slow'));
+  await arrived;
+  for (let n = 0; n < MANY; n += 1) await post(storage, name, keyed(`${n}`));
+  release();
+  await slow;
+  t.ok(await eventually(async () => (await marksIn(dir)) !== ''));
+  t.ok((await marksIn(dir)).includes('/slow\n'));
 });
 
 t.test('a folder that comes while the service runs has its keys', async (t) => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { licenseCheck } from '../../src/licenses/licenses.ts';
 import type { DurableWriter } from '../../src/storage/files/durable.ts';
-import { type FilesOptions, openFiles } from '../../src/storage/files/files.ts';
+import { type FilesHelpers, type FilesOptions, openFiles } from '../../src/storage/files/files.ts';
 import { RetiredReadIds } from '../../src/storage/files/line-files.ts';
 import type { WriteParts } from '../../src/storage/files/writes.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
@@ -35,16 +35,10 @@ export async function opened(
   t: Teardown,
   dir: string,
   options: Partial<FilesOptions> = {},
+  helpers?: FilesHelpers,
 ): Promise<Storage> {
-  const storage = await openFiles({
-    dir,
-    secret: SECRET,
-    maxFeeds: 0,
-    maxBytes: 0,
-    keepDays: 0,
-    log: keptLog(),
-    ...options,
-  });
+  const unlimited = { maxFeeds: 0, maxBytes: 0, keepDays: 0 };
+  const storage = await openFiles({ dir, secret: SECRET, ...unlimited, log: keptLog(), ...options }, helpers);
   t.teardown(() => storage.close());
   return storage;
 }

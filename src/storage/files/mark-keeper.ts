@@ -156,7 +156,8 @@ export class MarkKeeper {
     if (feed.isMarked) return;
     feed.isMarked = true;
     feed.unsaved += read.unsaved;
-    this.#saved.set(feed, read);
+    // Lines that are added must not make it vouch for what it does not have.
+    if (read.unsaved === 0) this.#saved.set(feed, read);
     this.saveSome(feed);
   }
 
@@ -171,12 +172,15 @@ export class MarkKeeper {
 
   async #save(feed: IndexedFeed): Promise<void> {
     const { index, locks, log } = this.#parts;
+    const since = Date.now() - MARGIN_MS;
+    // A write that is slow may have its files already, and its marks only when it is done.
+    await locks.settled(feed.name);
     const changed = feed.changedMarks;
     feed.changedMarks = undefined;
     feed.unsaved = 0;
     try {
       await locks.shared(feed.name, async () => {
-        if (index.get(feed.name) === feed) await this.#write(feed, [...(changed ?? [])]);
+        if (index.get(feed.name) === feed) await this.#write(feed, [...(changed ?? [])], since);
       });
     } catch (error) {
       for (const file of changed ?? []) feed.recordMarkChange(file);
@@ -187,14 +191,13 @@ export class MarkKeeper {
     }
   }
 
-  async #write(feed: IndexedFeed, changed: Mark['file'][]): Promise<void> {
+  async #write(feed: IndexedFeed, changed: Mark['file'][], since: number): Promise<void> {
     const { dir, writer } = this.#parts;
     const folder = join(dir, feed.name);
     const { bytes, lines } = this.#saved.get(feed) ?? { bytes: 0, lines: 0 };
     const size = (await statFile(join(folder, MARKS_FILE)))?.size ?? 0;
     const { marks } = feed;
     const isWhole = bytes === 0 || size !== bytes || lines > SPARE_LINES + 2 * (marks?.size ?? 0);
-    const since = Date.now() - MARGIN_MS;
     const { version, changedAt } = feed.record();
     const files = isWhole ? [...(marks?.files() ?? [])] : changed;
     const parts: Buffer[] = [];

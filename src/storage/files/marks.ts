@@ -93,13 +93,17 @@ export function lineOf({ file, key = '', expires }: Mark): string {
   return `${expires ?? ''}/${file}/${key}\n`;
 }
 
-/** The last line of `.marks`: the file has the marks of all metadata files that changed before this moment, ms since the epoch. */
+/**
+ * The last line of `.marks`: the file has the marks of all metadata files that changed before this moment, ms since the epoch.
+ * A number alone, as older versions wrote it, does not count, because it could be wrong.
+ */
 export function endLine(since: number): string {
-  return `${since}\n`;
+  return `complete until ${since}\n`;
 }
 
 /** Lines read in one piece of work, about 1 ms. */
 const LINES_AT_ONCE = 1_000;
+const END = /^complete until (\d+)$/;
 const LINE = /^(-?\d*)\/([^/]+)\/(.*)$/;
 
 /** What a `.marks` says; what cannot be read of it counts as absent. `pause` is waited for between two pieces of work. */
@@ -114,7 +118,7 @@ export async function parseMarks(
     if (n % LINES_AT_ONCE === LINES_AT_ONCE - 1) await pause();
     const [, expires, file = '', key] = LINE.exec(line) ?? [];
     const note = parseNoteFile(file)?.file;
-    if (/^\d+$/.test(line)) since = Number(line);
+    since = Number(END.exec(line)?.[1] ?? since);
     if (note === undefined) continue;
     marks.delete(note);
     const mark = markOf(note, { key: key || undefined, expires: expires ? Number(expires) : undefined });
