@@ -128,7 +128,8 @@ t.test('a key is found without reading the metadata files that have not changed'
 
 t.test('what was not in `.marks` at a start comes into it', async (t) => {
   const dir = await dataFolder(t);
-  const all = Array.from({ length: 2 * MANY }, (_, n) => keyed(`k${n}`));
+  const expires = Date.now() + 3_600_000;
+  const all = Array.from({ length: 2 * MANY }, (_, n) => keyed(`k${n}`, n === MANY - 1 ? { expires } : {}));
   for (const notes of [all.slice(0, MANY), all.slice(MANY)]) {
     const storage = await opened(t, dir);
     const before = await marksIn(dir);
@@ -140,6 +141,7 @@ t.test('what was not in `.marks` at a start comes into it', async (t) => {
   await writeFile(join(dir, name, '.marks'), `${await marksIn(dir)}${endLine(Date.now())}`);
   const storage = await opened(t, dir);
   t.equal(await answering(storage, `k${MANY - 1}`), all[MANY - 1]!.id);
+  t.same(await storage.due!(expires), [name]);
 });
 
 t.test('`.marks` waits for notes whose files are there already', async (t) => {
