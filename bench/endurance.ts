@@ -18,7 +18,7 @@ import { SwiftServer } from '../test/support/swift.ts';
 import { BACKENDS } from './backends-under-test.ts';
 import { Instances } from './endurance/instances.ts';
 import { Load } from './endurance/load.ts';
-import { draw, type Sample, sampleOf } from './endurance/samples.ts';
+import { draw, insideOf, type Sample, sampleOf } from './endurance/samples.ts';
 import { median } from './statistics.ts';
 import { row } from './table.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -59,6 +59,7 @@ async function endure(): Promise<void> {
     SERVICE_SECRET: 'a secret that is the same in all of them',
     SERVICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
     SERVICE_TRUST_PROXY: '1',
+    SERVICE_METRICS: '1',
     PUBLIC_URL: 'http://notes.example',
   };
   const instances = await Instances.start(dir, options.storage === 'postgres' ? 3 : 1, settings);
@@ -132,7 +133,9 @@ async function sampling(instances: Instances, load: Load, isOver: () => boolean)
   const begunAt = performance.now();
   while (!isOver()) {
     await wait(PAUSE);
-    samples.push(sampleOf((performance.now() - begunAt) / MINUTE, instances.pids, load.takeInterval()));
+    const inside = await insideOf(instances.urls[0]!);
+    const at = (performance.now() - begunAt) / MINUTE;
+    samples.push(sampleOf(at, instances.pids, inside, load.takeInterval()));
   }
   return samples;
 }
@@ -148,6 +151,9 @@ function tell(samples: readonly Sample[]): void {
       [early, late].map((some) => median(some.map(value)).toFixed(1)),
     );
   compare('memory of the process that is not killed, MB', ({ memory }) => memory[0]!);
+  compare('its JavaScript heap', ({ inside }) => inside.heap);
+  compare('outside of that heap', ({ inside }) => inside.external);
+  compare('its read cache', ({ inside }) => inside.cache);
   compare('its open files', ({ files }) => files[0]!);
   compare('posts, p99, ms', ({ posts }) => posts);
   compare('polls, p99, ms', ({ polls }) => polls);

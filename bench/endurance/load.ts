@@ -39,6 +39,8 @@ export class Load {
   readonly #operator: string;
   readonly #agent = new Agent({ connections: 64, bodyTimeout: PATIENCE, headersTimeout: PATIENCE });
   readonly #made: Made[] = [];
+  /** Notes that do not expire, and are neither changed nor deleted. */
+  readonly #kept: Made[] = [];
   readonly #readIds = new Map<string, string>();
   readonly #etags = new Map<string, string>();
   #times: Record<Timed, number[]> = { posts: [], polls: [], searches: [] };
@@ -57,6 +59,7 @@ export class Load {
     await Promise.all([
       at(15, () => this.#post()),
       at(2, () => this.#postPicture()),
+      at(0.5, () => this.#postToKeep()),
       at(3, () => this.#edit()),
       at(2, () => this.#delete()),
       ...Array.from({ length: 4 }, () => at(10, () => this.#poll())),
@@ -80,8 +83,8 @@ export class Load {
   /** Looks for all acknowledged notes that must still be there: how many those are, and how many are not there. */
   async lost(): Promise<[looked: number, lost: number]> {
     let [looked, lost] = [0, 0];
-    for (const { feed, id, at, isGone } of this.#made) {
-      if (isGone || performance.now() - at > LIFE - PATIENCE) continue;
+    const isThere = ({ at, isGone }: Made) => !isGone && performance.now() - at < LIFE - PATIENCE;
+    for (const { feed, id } of [...this.#kept, ...this.#made.filter(isThere)]) {
       looked += 1;
       if ((await this.#ask('look', 'GET', `/api/v1/feeds/${feed}/notes/${id}`))?.status !== 200) lost += 1;
     }
@@ -89,30 +92,34 @@ export class Load {
   }
 
   async #post(): Promise<void> {
-    const words = Array.from({ length: 60 }, () => WORDS[randomInt(WORDS.length)]);
-    const headers = { 'content-type': 'text/markdown', 'idempotency-key': randomUUID() };
-    await this.#make(headers, `# ${words[0]}\n\n${words.join(' ')}`);
+    await this.#makeForSomeTime(textHeaders(), text());
   }
 
   async #postPicture(): Promise<void> {
-    await this.#make(
-      { 'content-type': 'image/png' },
-      picture('png', randomInt(2_000, 60_000), randomInt(1_000_000)),
-    );
+    const bytes = picture('png', randomInt(2_000, 60_000), randomInt(1_000_000));
+    await this.#makeForSomeTime({ 'content-type': 'image/png' }, bytes);
   }
 
-  async #make(headers: Record<string, string>, body: string | Buffer): Promise<void> {
+  async #postToKeep(): Promise<void> {
+    const made = await this.#make(textHeaders(), text());
+    if (made) this.#kept.push(made);
+  }
+
+  async #makeForSomeTime(headers: Record<string, string>, body: string | Buffer): Promise<void> {
+    const made = await this.#make({ ...headers, 'x-note-expires': `${LIFE / 60_000}m` }, body);
+    if (!made) return;
+    this.#made.push(made);
+    while (this.#made.length > 0 && made.at - this.#made[0]!.at > LIFE) this.#made.shift();
+  }
+
+  async #make(headers: Record<string, string>, body: string | Buffer): Promise<Made | undefined> {
     const feed = `endurance-${randomInt(FEEDS)}`;
     const at = performance.now();
-    const reply = await this.#ask('posts', 'POST', `/${feed}`, body, {
-      ...headers,
-      'x-note-expires': `${LIFE / 60_000}m`,
-    });
-    if (reply?.status !== 201) return;
+    const reply = await this.#ask('posts', 'POST', `/${feed}`, body, headers);
+    if (reply?.status !== 201) return undefined;
     const { id, read_url } = JSON.parse(reply.text);
     this.#readIds.set(feed, read_url.split('/').at(-2));
-    this.#made.push({ feed, id, at, isGone: false });
-    while (this.#made.length > 0 && at - this.#made[0]!.at > LIFE) this.#made.shift();
+    return { feed, id, at, isGone: false };
   }
 
   async #edit(): Promise<void> {
@@ -232,6 +239,15 @@ export class Load {
   #count(what: string): void {
     this.outcomes.set(what, (this.outcomes.get(what) ?? 0) + 1);
   }
+}
+
+function text(): string {
+  const words = Array.from({ length: 60 }, () => WORDS[randomInt(WORDS.length)]);
+  return `# ${words[0]}\n\n${words.join(' ')}`;
+}
+
+function textHeaders(): Record<string, string> {
+  return { 'content-type': 'text/markdown', 'idempotency-key': randomUUID() };
 }
 
 function pathOf({ feed, id }: Made): string {

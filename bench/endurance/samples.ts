@@ -13,12 +13,22 @@ export interface Interval {
   readonly seconds: number;
 }
 
+/** What the process that is not killed says of its memory, MB; `NaN` while it is silent. */
+export interface Inside {
+  readonly heap: number;
+  /** Of JavaScript's objects outside of the heap: buffers, mostly. */
+  readonly external: number;
+  /** Of the read cache, which is in both. */
+  readonly cache: number;
+}
+
 /** The state of all processes at one moment, and what clients saw before it. */
 export interface Sample {
   /** Minutes since the beginning. */
   readonly at: number;
   /** Resident memory of each process, MB; NaN while it is not there. */
   readonly memory: readonly number[];
+  readonly inside: Inside;
   readonly files: readonly number[];
   readonly posts: number;
   readonly polls: number;
@@ -29,10 +39,11 @@ export interface Sample {
 }
 
 /** Measures the processes now, and takes the p99 of the times that clients measured. */
-export function sampleOf(at: number, pids: readonly number[], interval: Interval): Sample {
+export function sampleOf(at: number, pids: readonly number[], inside: Inside, interval: Interval): Sample {
   const { times, requests, failed, unreached, seconds } = interval;
   return {
     at,
+    inside,
     memory: pids.map((pid) => look(() => megabytes(pid))),
     files: pids.map((pid) => look(() => readdirSync(`/proc/${pid}/fd`).length)),
     posts: p99(times.posts),
@@ -41,6 +52,21 @@ export function sampleOf(at: number, pids: readonly number[], interval: Interval
     perSecond: requests / seconds,
     failed,
     unreached,
+  };
+}
+
+/** Asks a process for its metrics. */
+export async function insideOf(url: string): Promise<Inside> {
+  const text = await fetch(`${url}/metrics`).then(
+    (answer) => answer.text(),
+    () => '',
+  );
+  const megabytesOf = (name: string) =>
+    Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN) / 2 ** 20;
+  return {
+    heap: megabytesOf('nodejs_heap_size_used_bytes'),
+    external: megabytesOf('nodejs_external_memory_bytes'),
+    cache: megabytesOf('service_cache_bytes'),
   };
 }
 
@@ -67,6 +93,10 @@ const COLOURS = ['#1b6ca8', '#c0392b', '#27ae60'];
 export function draw(title: string, samples: readonly Sample[]): string {
   const charts: [string, (sample: Sample) => readonly number[]][] = [
     ['memory of each process, MB', ({ memory }) => memory],
+    [
+      'of the one that is not killed: JavaScript heap (blue), outside of it (red), read cache (green), MB',
+      ({ inside }) => [inside.heap, inside.external, inside.cache],
+    ],
     ['open files of each process', ({ files }) => files],
     [
       'posts (blue), polls (red), searches (green): p99, ms',
