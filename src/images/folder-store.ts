@@ -98,15 +98,15 @@ export class FolderStore implements ImageStore {
   }
 
   async delete(key: ImageKey): Promise<boolean> {
-    const removed = await this.#find(key, async (path) => {
+    const isRemoved = await this.#find(key, async (path) => {
       await unlink(path);
-      return path;
+      return true;
     });
     // Also if it is absent: a removal that failed, or whose process was killed, may not be durable yet.
     await mapErrors(async () => {
       for (const path of this.#paths(key)) await undefinedIfAbsent(() => this.#syncs.sync(dirname(path)));
     });
-    return removed !== undefined;
+    return isRemoved === true;
   }
 
   async *list(): AsyncIterable<readonly ListedImage[]> {
