@@ -60,6 +60,8 @@ async function endure(): Promise<void> {
     SERVICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
     SERVICE_TRUST_PROXY: '1',
     SERVICE_METRICS: '1',
+    // So small that it is full early: what grows later is something else.
+    SERVICE_CACHE_BYTES: String(4 * 2 ** 20),
     PUBLIC_URL: 'http://notes.example',
   };
   const instances = await Instances.start(dir, options.storage === 'postgres' ? 3 : 1, settings);

@@ -6,6 +6,8 @@ import t from 'tap';
 import { dateOfId, derivedReadId, NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
 import { oldestFirst } from '../../src/feeds/order.ts';
+import { type Arrival, BEFORE_ALL } from '../../src/storage/arrivals.ts';
+import { ArrivalLog } from '../../src/storage/files/arrival-log.ts';
 import { DurableWriter, FolderSync } from '../../src/storage/files/durable.ts';
 import { FeedIndex, IndexedFeed } from '../../src/storage/files/feed-index.ts';
 import { isTempName } from '../../src/storage/files/names.ts';
@@ -32,6 +34,33 @@ function entry(n: number, createdAt = n): Entry {
   const id = `n${n}` as NoteId;
   return { id, type: 'md', file: noteFile(id, 'md'), createdAt, size: n, stamp: UNSEEN, meta: UNSEEN };
 }
+
+t.test('the log of what came forgets what is gone, and stays full once it was', async (t) => {
+  const arrivalOf = async ({ id, createdAt }: Entry): Promise<Arrival> => ({ id, at: createdAt, date: 0 });
+  const entries = Array.from({ length: 20_001 }, (_, n) => entry(n));
+  const log = new ArrivalLog(0, entries.slice(0, 100));
+  await log.after(BEFORE_ALL, 49, arrivalOf);
+  log.add(entries.slice(100));
+  t.equal(log.isFull, false);
+  log.add([entry(20_001)]);
+  t.equal(log.isFull, true);
+  for (const { file } of entries.slice(1)) log.remove(file);
+  t.equal(log.isFull, true, 'it lacks a note');
+  t.equal(log.size, 1);
+  t.same(await log.after(BEFORE_ALL, 49, arrivalOf), [{ id: 'n0', at: 0, date: 0 }]);
+
+  const files = {
+    storedReadId: undefined,
+    settings: NO_SETTINGS,
+    passwordHash: undefined,
+    license: undefined,
+  };
+  const feed = new IndexedFeed(feedName('feed'), FOLDER, files);
+  feed.arrivals = new ArrivalLog(0, []);
+  feed.apply({ put: [entry(1), entry(2)] });
+  feed.apply({ gone: [entry(1).file] });
+  t.equal(feed.arrivals.size, 1, 'as a change of a feed tells it');
+});
 
 t.test('the notes of a feed are a sorted list, whatever is added, removed and asked for', async () => {
   const ids = new NoteIds(() => Date.UTC(2026, 0, 1));

@@ -1,3 +1,4 @@
+import type { NoteFile } from '../../feeds/names.ts';
 import { type Arrival, inOrderOfArrival, MAX_LAG_MS } from '../arrivals.ts';
 import type { Entry } from './note-list.ts';
 
@@ -13,29 +14,38 @@ export const AT_ONCE = 200;
 export class ArrivalLog {
   /** It has all notes dated later than this. */
   readonly from: number;
-  readonly #placed: Arrival[] = [];
-  readonly #unplaced: Set<Entry>;
+  readonly #placed = new Map<NoteFile, Arrival>();
+  readonly #unplaced: Map<NoteFile, Entry>;
+  #isFull = false;
 
   constructor(from: number, entries: readonly Entry[]) {
     this.from = from;
-    this.#unplaced = new Set(entries);
+    this.#unplaced = new Map(entries.map((entry) => [entry.file, entry]));
   }
 
   get size(): number {
-    return this.#placed.length + this.#unplaced.size;
+    return this.#placed.size + this.#unplaced.size;
   }
 
+  /** Whether notes came that it does not have, because it had too many. */
   get isFull(): boolean {
-    return this.size > MOST_LOGGED;
+    return this.#isFull;
   }
 
   add(entries: readonly Entry[]): void {
-    if (!this.isFull) for (const entry of entries) this.#unplaced.add(entry);
+    this.#isFull ||= this.size > MOST_LOGGED;
+    if (!this.#isFull) for (const entry of entries) this.#unplaced.set(entry.file, entry);
   }
 
   /** An entry comes in place of one that may have no place yet. */
-  replace(before: Entry, entry: Entry): void {
-    if (this.#unplaced.delete(before)) this.#unplaced.add(entry);
+  replace(entry: Entry): void {
+    if (this.#unplaced.has(entry.file)) this.#unplaced.set(entry.file, entry);
+  }
+
+  /** The note of a file is gone. */
+  remove(file: NoteFile): void {
+    this.#unplaced.delete(file);
+    this.#placed.delete(file);
   }
 
   /** The arrivals after a place, up to a moment. */
@@ -44,14 +54,19 @@ export class ArrivalLog {
     until: number,
     arrivalOf: (entry: Entry) => Promise<Arrival | undefined>,
   ): Promise<Arrival[]> {
-    const entries = [...this.#unplaced];
+    const entries = [...this.#unplaced.values()];
     for (let at = 0; at < entries.length; at += AT_ONCE) {
       const some = entries.slice(at, at + AT_ONCE);
       const arrivals = await Promise.all(some.map(arrivalOf));
-      for (const [n, arrival] of arrivals.entries())
-        if (this.#unplaced.delete(some[n]!) && arrival) this.#placed.push(arrival);
+      for (const [n, entry] of some.entries()) {
+        // It may have been replaced or removed meanwhile.
+        if (this.#unplaced.get(entry.file) !== entry) continue;
+        this.#unplaced.delete(entry.file);
+        if (arrivals[n]) this.#placed.set(entry.file, arrivals[n]);
+      }
     }
-    return this.#placed.filter((one) => one.at <= until && inOrderOfArrival(one, place) > 0);
+    const isAsked = (one: Arrival) => one.at <= until && inOrderOfArrival(one, place) > 0;
+    return [...this.#placed.values()].filter(isAsked);
   }
 }
 

@@ -147,11 +147,12 @@ export class IndexedFeed {
     const edited = put.map((one) => this.notes.put(one));
     this.tags?.replace([...removed, ...edited], put);
     const added = put.filter((_, n) => !edited[n]);
+    for (const file of gone) this.arrivals?.remove(file);
     this.arrivals?.add(added);
     for (const [n, before] of edited.entries()) {
       if (!before) continue;
       put[n]!.arrivedAt = before.arrivedAt;
-      this.arrivals?.replace(before, put[n]!);
+      this.arrivals?.replace(put[n]!);
     }
     for (const { file, meta } of put) {
       if (meta) this.unsaved += 1;
