@@ -5,6 +5,7 @@ import t from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile } from '../../src/feeds/names.ts';
 import type { NoteMeta } from '../../src/feeds/note.ts';
+import { MARKS_LIMITS } from '../../src/storage/files/mark-keeper.ts';
 import { endLine } from '../../src/storage/files/marks.ts';
 import type { FolderWatch } from '../../src/storage/files/watch-thread.ts';
 import { WriterThread } from '../../src/storage/files/writer-thread.ts';
@@ -18,6 +19,9 @@ const name = feedName('feed');
 const ids = new NoteIds();
 /** So many metadata files that `.marks` is written. */
 const MANY = 300;
+/** With which it is written sooner, after so many notes. */
+const marksLimits = { ...MARKS_LIMITS, unsaved: 4 };
+const SOME = 6;
 const EXPIRES = '"expires": "2020-01-01T00:00:00Z"';
 
 const keyed = (key: string, meta: Partial<NoteMeta> = {}) =>
@@ -129,9 +133,9 @@ t.test('a key is found without reading the metadata files that have not changed'
 t.test('what was not in `.marks` at a start comes into it', async (t) => {
   const dir = await dataFolder(t);
   const expires = Date.now() + 3_600_000;
-  const all = Array.from({ length: 2 * MANY }, (_, n) => keyed(`k${n}`, n === MANY - 1 ? { expires } : {}));
-  for (const notes of [all.slice(0, MANY), all.slice(MANY)]) {
-    const storage = await opened(t, dir);
+  const all = Array.from({ length: 2 * SOME }, (_, n) => keyed(`k${n}`, n === SOME - 1 ? { expires } : {}));
+  for (const notes of [all.slice(0, SOME), all.slice(SOME)]) {
+    const storage = await opened(t, dir, { marksLimits });
     const before = await marksIn(dir);
     for (const note of notes) await post(storage, name, note);
     t.ok(await eventually(async () => (await marksIn(dir)).length > before.length));
@@ -140,7 +144,7 @@ t.test('what was not in `.marks` at a start comes into it', async (t) => {
   // As if the notes had been there for long, when it was written last.
   await writeFile(join(dir, name, '.marks'), `${await marksIn(dir)}${endLine(Date.now())}`);
   const storage = await opened(t, dir);
-  t.equal(await answering(storage, `k${MANY - 1}`), all[MANY - 1]!.id);
+  t.equal(await answering(storage, `k${SOME - 1}`), all[SOME - 1]!.id);
   t.same(await storage.due!(expires), [name]);
 });
 
@@ -160,11 +164,11 @@ t.test('`.marks` waits for notes whose files are there already', async (t) => {
   // One that saw the file of the slow note would keep the others waiting.
   const blindWatch: FolderWatch = { start: async () => {}, order: () => {}, close: async () => {} };
   const helpers = { writer: Object.assign(writer, { change: changeSlowly }), watch: blindWatch };
-  const storage = await opened(t, dir, {}, helpers);
+  const storage = await opened(t, dir, { marksLimits }, helpers);
   await post(storage, name, newNote('first'));
   const slow = post(storage, name, keyed('slow'));
   await arrived;
-  for (let n = 0; n < MANY; n += 1) await post(storage, name, keyed(`${n}`));
+  for (let n = 0; n < SOME; n += 1) await post(storage, name, keyed(`${n}`));
   release();
   await slow;
   t.ok(await eventually(async () => (await marksIn(dir)) !== ''));

@@ -17,6 +17,8 @@ export function openOn(computer: Computer, dir: string, maxFeeds = 0): Promise<S
     maxBytes: 0,
     keepDays: 0,
     events: false,
+    // So that `.marks` vouches for much within the minutes of a world.
+    marksLimits: { unsaved: 4, marginMs: 1_000, spareLines: 8 },
     log: logOf(computer),
   };
   return openFiles(options, { writer: writerOn(computer), watch: watchOn(computer) });

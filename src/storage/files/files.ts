@@ -40,7 +40,7 @@ import { listFeeds } from './feed-lists.ts';
 import { findArrivals } from './find-arrivals.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
-import { MarkKeeper } from './mark-keeper.ts';
+import { MARKS_LIMITS, MarkKeeper, type MarksLimits } from './mark-keeper.ts';
 import { isLeftover, MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { isThere } from './read-file.ts';
@@ -75,6 +75,8 @@ export interface FilesOptions {
   readonly commits?: CommitObserver | undefined;
   /** False: changes by hand are found by polling only, as if the kernel sent no events. */
   readonly events?: boolean;
+  /** Others than usual let tests see in seconds what otherwise takes many notes and minutes. */
+  readonly marksLimits?: MarksLimits;
 }
 
 /** The writer and the watch of the storage. Each runs on a thread of its own, unless others are given. */
@@ -167,7 +169,8 @@ class FilesStorage implements Storage {
       list: (kind, page) => records.list(kind, page),
       count: (kind) => records.count(kind),
     };
-    this.#keeper = new MarkKeeper(shared, (order) => watch.order(order));
+    const marksLimits = options.marksLimits ?? MARKS_LIMITS;
+    this.#keeper = new MarkKeeper({ ...shared, marksLimits }, (order) => watch.order(order));
     shared.index.onApplied = (feed) => {
       this.#keeper.want(feed);
       this.#keeper.saveSome(feed);

@@ -14,12 +14,18 @@ import { endLine, lineOf, type Mark } from './marks.ts';
 import { MARKS_FILE } from './names.ts';
 import { statFile } from './read-file.ts';
 
-/** How many metadata files may change before `.marks` is written. A start reads those besides it. */
-const UNSAVED = 256;
-/** How late the index may learn of a changed file, plus how far clocks may differ, ms. */
-const MARGIN_MS = 120_000;
-/** `.marks` is rewritten when it has more lines than twice the number of marks, and this many besides. */
-const SPARE_LINES = 1_024;
+/** When `.marks` is written, and for what it vouches. */
+export interface MarksLimits {
+  /** How many metadata files may change before it is written. A start reads those besides it. */
+  readonly unsaved: number;
+  /** How late the index may learn of a changed file, plus how far clocks may differ, ms. */
+  readonly marginMs: number;
+  /** It is rewritten when it has more lines than twice the number of marks, and this many besides. */
+  readonly spareLines: number;
+}
+
+export const MARKS_LIMITS: MarksLimits = { unsaved: 256, marginMs: 120_000, spareLines: 1_024 };
+
 /** Marks that are written in one turn of the event loop. */
 const AT_ONCE = 5_000;
 /** After this many ms a feed that could not be looked at is looked at again. */
@@ -51,6 +57,7 @@ interface KeeperParts {
   readonly writer: FileWriter;
   readonly locks: KeyedLock<string>;
   readonly log: Pick<Log, 'warn'>;
+  readonly marksLimits: MarksLimits;
 }
 
 /**
@@ -110,7 +117,13 @@ export class MarkKeeper {
 
   /** Writes `.marks` of a feed if enough has changed since it was written. */
   saveSome(feed: IndexedFeed): void {
-    if (feed.unsaved < UNSAVED || !feed.isMarked || this.#saving.has(feed) || this.#failed) return;
+    if (
+      feed.unsaved < this.#parts.marksLimits.unsaved ||
+      !feed.isMarked ||
+      this.#saving.has(feed) ||
+      this.#failed
+    )
+      return;
     const saving = this.#save(feed).finally(() => this.#saving.delete(feed));
     this.#saving.set(feed, saving);
   }
@@ -171,8 +184,8 @@ export class MarkKeeper {
   }
 
   async #save(feed: IndexedFeed): Promise<void> {
-    const { index, locks, log } = this.#parts;
-    const since = Date.now() - MARGIN_MS;
+    const { index, locks, log, marksLimits } = this.#parts;
+    const since = Date.now() - marksLimits.marginMs;
     // A write that is slow may have its files already, and its marks only when it is done.
     await locks.settled(feed.name);
     const changed = feed.changedMarks;
@@ -192,12 +205,13 @@ export class MarkKeeper {
   }
 
   async #write(feed: IndexedFeed, changed: Mark['file'][], since: number): Promise<void> {
-    const { dir, writer } = this.#parts;
+    const { dir, writer, marksLimits } = this.#parts;
     const folder = join(dir, feed.name);
     const { bytes, lines } = this.#saved.get(feed) ?? { bytes: 0, lines: 0 };
     const size = (await statFile(join(folder, MARKS_FILE)))?.size ?? 0;
     const { marks } = feed;
-    const isWhole = bytes === 0 || size !== bytes || lines > SPARE_LINES + 2 * (marks?.size ?? 0);
+    const mostLines = marksLimits.spareLines + 2 * (marks?.size ?? 0);
+    const isWhole = bytes === 0 || size !== bytes || lines > mostLines;
     const { version, changedAt } = feed.record();
     const files = isWhole ? [...(marks?.files() ?? [])] : changed;
     const parts: Buffer[] = [];
