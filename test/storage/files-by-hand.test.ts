@@ -89,6 +89,19 @@ eitherWay('a note is added, edited and removed', async (t, { storage, dir, chang
   t.equal(await reads(storage).stat(name, 'by hand.md' as NoteFile), undefined);
 });
 
+t.test('a page that meets a file replaced by hand has its notes in their order', async (t) => {
+  const dir = await dataFolder(t);
+  await mkdir(join(dir, name));
+  for (const [n, file] of ['old.md', 'middle.md', 'young.md'].entries()) {
+    await writeFile(join(dir, name, file), file);
+    await utimes(join(dir, name, file), n + 1, n + 1);
+  }
+  const storage = await opened(t, dir, { events: false });
+  await writeLater(join(dir, 'new'), 'new');
+  renameSync(join(dir, 'new'), join(dir, name, 'old.md'));
+  t.same(await files(storage, name), ['old.md', 'young.md', 'middle.md']);
+});
+
 byHand('metadata changes: title, tags and date', async (t, { storage, dir }) => {
   await post(storage, name, newNote('x'));
   const [posted] = await files(storage, name);

@@ -71,14 +71,17 @@ export class NoteReader {
   }
 
   async page(feed: IndexedFeed, { limit, before, tag }: PageQuery): Promise<Page> {
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
       const { isMarked } = feed;
       const asked = tag === undefined ? feed.notes : await this.#tagsIn(feed).tagged(tag);
       const entries = asked.older(before, limit + 1, feed.marks && Date.now());
       const shown = entries.slice(0, limit);
       const loaded = await Promise.all(shown.map((entry) => this.#load(feed, entry)));
+      // A note that was replaced by hand in this moment may have another date, and so another place.
+      const inPlace = loaded.map((note, n) => (note?.createdAt === shown[n]!.createdAt ? note : undefined));
+      if (attempt < MAX_ATTEMPTS && inPlace.some((note, n) => note !== loaded[n])) continue;
       const now = Date.now();
-      const found = loaded.filter((note) => note !== undefined);
+      const found = inPlace.filter((note) => note !== undefined);
       const notes = found.filter((note) => !isExpired(note, now));
       const last = shown.at(-1);
       const next =
