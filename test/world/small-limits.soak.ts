@@ -19,7 +19,7 @@ const SMALL: Record<string, Record<string, number>> = {
   'src/storage/files/writes': { SWEPT_FILES: 1 },
   'src/storage/batcher': { FLUSH_AT: 1, MAX_ITEMS: 1 },
   'src/writing/due': { SWEPT_NOTES: 1 },
-  'workers/data-folder-watch': { TICK_BUDGET: 1, BATCH: 1 },
+  'workers/data-folder-watch': { TICK_BUDGET: 20, BATCH: 1 },
 };
 const SOURCE = /\/((?:src|workers)\/.+)\.[jt]s$/;
 
