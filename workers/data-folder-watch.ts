@@ -37,6 +37,8 @@ export class DataFolderWatch {
   readonly #isAgain: boolean;
   #events: boolean;
   readonly #folders = new Map<FeedName, WatchedFolder>();
+  /** Folders that could not be listed yet. */
+  readonly #unlisted = new Set<FeedName>();
   readonly #watchers = new Map<FeedName | '', FSWatcher>();
   /** Paths in the data folder with an event; those of its own entries begin with `/`. */
   readonly #dirty = new Set<string>();
@@ -103,6 +105,8 @@ export class DataFolderWatch {
   *#lookAtFolders(): Generator<void> {
     this.#lookAtRoot();
     this.#lookAtRecords();
+    for (const name of [...this.#unlisted])
+      if (this.#addFolder(name)) this.#push({ feed: name, folder: 'there' });
     yield;
     for (const name of [...this.#folders.keys()]) {
       this.#lookAtFolder(name);
@@ -168,12 +172,17 @@ export class DataFolderWatch {
 
   /** False when there is no folder of that name. The watch begins before the listing, so nothing is missed. */
   #addFolder(name: FeedName): boolean {
+    this.#unlisted.delete(name);
     if (!folderStats(join(this.#dir, name))) return false;
     this.#watch(name);
     const folder = valueOrUndefined(() => new WatchedFolder(this.#dir, name));
-    if (folder) this.#folders.set(name, folder);
-    else this.#unwatch(name);
-    return folder !== undefined;
+    if (folder) {
+      this.#folders.set(name, folder);
+      return true;
+    }
+    this.#unwatch(name);
+    this.#unlisted.add(name);
+    return false;
   }
 
   #removeFolder(name: FeedName): void {
