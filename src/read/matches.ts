@@ -74,6 +74,8 @@ interface Asked {
   /** The version of the note, which changes with each change of it. */
   readonly etag: string;
   judgement: Judgement | undefined;
+  /** Where it is judged next. */
+  lane: number;
 }
 
 /** Judges each note once by a query: short ones on the event loop, others on threads. */
@@ -111,7 +113,8 @@ export class Matches {
     const key = hash('sha256', queryKey(query), 'base64url');
     const all = notes.map((note): Asked => {
       const etag = noteEtag(note, { readId });
-      return { note, etag, judgement: this.#judgements.get(key + etag) };
+      const lane = this.#lanes.get(etag) ?? LANES.findIndex(({ maxLength }) => lengthOf(note) <= maxLength);
+      return { note, etag, judgement: this.#judgements.get(key + etag), lane };
     });
     const unknown = all.filter(isUnknown);
     this.#judgeByKnownTexts(query, unknown);
@@ -137,17 +140,12 @@ export class Matches {
   /** Judges those of the notes whose lane it is, in as many tasks as it takes. */
   async #runLane(lane: number, query: SearchQuery, notes: readonly Asked[], readId: ReadId): Promise<void> {
     const { maxSlow, maxTexts } = LANES[lane]!;
-    const mine = () =>
-      notes.filter((one) => isUnknown(one) && (lane === AS_WRITTEN || this.#laneOf(one) === lane));
+    const mine = () => notes.filter((one) => isUnknown(one) && (lane === AS_WRITTEN || one.lane === lane));
     let slow = 0;
     while (slow < maxSlow && mine().length > 0)
       await this.#turns[lane]!.run(readId, async () => {
         slow += await this.#runTask(lane, query, mine().slice(0, maxTexts));
       });
-  }
-
-  #laneOf({ note, etag }: Asked): number {
-    return this.#lanes.get(etag) ?? LANES.findIndex(({ maxLength }) => lengthOf(note) <= maxLength);
   }
 
   /** Judges as many of the notes as a task takes. Returns how many were too slow. */
@@ -169,7 +167,8 @@ export class Matches {
       if (judgement?.text !== undefined) this.#texts.set(asked.etag, judgement.text);
       if (asked.judgement !== undefined) continue;
       slow += 1;
-      this.#lanes.set(asked.etag, lane + 1);
+      asked.lane = lane + 1;
+      this.#lanes.set(asked.etag, asked.lane);
     }
     return slow;
   }
