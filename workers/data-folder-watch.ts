@@ -1,4 +1,4 @@
-import { type FSWatcher, readdirSync, watch } from 'node:fs';
+import { type FSWatcher, lstatSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type FeedName, isFeedName } from '../src/feeds/names.ts';
@@ -163,26 +163,29 @@ export class DataFolderWatch {
     if (look === 'same') return;
     if (look === 'changed') {
       for (const seen of valueOrUndefined(() => folder.compareListing()) ?? []) this.#push(seen);
-    } else if (folderStats(this.#dir) && folder.look() !== 'same') {
+    } else if (folderStats(this.#dir) && !isThere(folder.look())) {
       this.#removeFolder(name);
-      const replaced = look === 'replaced' && this.#addFolder(name);
-      this.#push({ feed: name, folder: replaced ? 'replaced' : 'gone' });
+      const isAgain = this.#addFolder(name);
+      this.#push({ feed: name, folder: isAgain ? 'replaced' : 'gone' });
     }
   }
 
-  /** False when there is no folder of that name. The watch begins before the listing, so nothing is missed. */
+  /**
+   * False when there is no folder of that name, or it cannot be listed now. The watch begins before the listing, so nothing
+   * is missed.
+   */
   #addFolder(name: FeedName): boolean {
     this.#unlisted.delete(name);
-    if (!folderStats(join(this.#dir, name))) return false;
-    this.#watch(name);
-    const folder = valueOrUndefined(() => new WatchedFolder(this.#dir, name));
-    if (folder) {
-      this.#folders.set(name, folder);
+    try {
+      if (!lstatSync(join(this.#dir, name)).isDirectory()) return false;
+      this.#watch(name);
+      this.#folders.set(name, new WatchedFolder(this.#dir, name));
       return true;
+    } catch (error) {
+      this.#unwatch(name);
+      if (!isGone(error)) this.#unlisted.add(name);
+      return false;
     }
-    this.#unwatch(name);
-    this.#unlisted.add(name);
-    return false;
   }
 
   #removeFolder(name: FeedName): void {
@@ -252,4 +255,8 @@ export class DataFolderWatch {
     const root = folderStats(this.#dir);
     return [root?.dev, root?.ino, lock?.ino].join(':');
   }
+}
+
+function isThere(look: ReturnType<WatchedFolder['look']>): boolean {
+  return look === 'same' || look === 'changed';
 }
