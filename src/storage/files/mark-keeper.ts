@@ -117,13 +117,8 @@ export class MarkKeeper {
 
   /** Writes `.marks` of a feed if enough has changed since it was written. */
   saveSome(feed: IndexedFeed): void {
-    if (
-      feed.unsaved < this.#parts.marksLimits.unsaved ||
-      !feed.isMarked ||
-      this.#saving.has(feed) ||
-      this.#failed
-    )
-      return;
+    const { unsaved } = this.#parts.marksLimits;
+    if (feed.unsaved < unsaved || !feed.isMarked || this.#saving.has(feed) || this.#failed) return;
     const saving = this.#save(feed).finally(() => this.#saving.delete(feed));
     this.#saving.set(feed, saving);
   }
