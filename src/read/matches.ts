@@ -74,8 +74,8 @@ interface Asked {
   /** The version of the note, which changes with each change of it. */
   readonly etag: string;
   judgement: Judgement | undefined;
-  /** Where it is judged next. */
-  lane: number;
+  /** The lane after the one in which it was too slow. */
+  lane?: number;
 }
 
 /** Judges each note once by a query: short ones on the event loop, others on threads. */
@@ -113,8 +113,7 @@ export class Matches {
     const key = hash('sha256', queryKey(query), 'base64url');
     const all = notes.map((note): Asked => {
       const etag = noteEtag(note, { readId });
-      const lane = this.#lanes.get(etag) ?? LANES.findIndex(({ maxLength }) => lengthOf(note) <= maxLength);
-      return { note, etag, judgement: this.#judgements.get(key + etag), lane };
+      return { note, etag, judgement: this.#judgements.get(key + etag) };
     });
     const unknown = all.filter(isUnknown);
     this.#judgeByKnownTexts(query, unknown);
@@ -140,12 +139,17 @@ export class Matches {
   /** Judges those of the notes whose lane it is, in as many tasks as it takes. */
   async #runLane(lane: number, query: SearchQuery, notes: readonly Asked[], readId: ReadId): Promise<void> {
     const { maxSlow, maxTexts } = LANES[lane]!;
-    const mine = () => notes.filter((one) => isUnknown(one) && (lane === AS_WRITTEN || one.lane === lane));
+    const mine = () =>
+      notes.filter((one) => isUnknown(one) && (lane === AS_WRITTEN || this.#laneOf(one) === lane));
     let slow = 0;
     while (slow < maxSlow && mine().length > 0)
       await this.#turns[lane]!.run(readId, async () => {
         slow += await this.#runTask(lane, query, mine().slice(0, maxTexts));
       });
+  }
+
+  #laneOf({ note, etag, lane }: Asked): number {
+    return lane ?? this.#lanes.get(etag) ?? LANES.findIndex(({ maxLength }) => lengthOf(note) <= maxLength);
   }
 
   /** Judges as many of the notes as a task takes. Returns how many were too slow. */
