@@ -1,5 +1,5 @@
 /**
- * Everything at once, for an hour: posts of texts and pictures that expire after some minutes, edits, deletions, polls, searches,
+ * Everything at once, for an hour: posts of texts and pictures that expire after some minutes and of texts that stay, edits, deletions, polls, searches,
  * listeners, files changed by hand, an operator, backups, a store of pictures that goes away and comes back, and a process
  * that is killed every minute. Prints memory, open files, latency and errors over time, and draws them.
  *
@@ -60,7 +60,7 @@ async function endure(): Promise<void> {
     SERVICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
     SERVICE_TRUST_PROXY: '1',
     SERVICE_METRICS: '1',
-    // So small that it is full early: what grows later is something else.
+    // So small that it is full after some minutes, and what grows later is something else.
     SERVICE_CACHE_BYTES: String(4 * 2 ** 20),
     PUBLIC_URL: 'http://notes.example',
   };

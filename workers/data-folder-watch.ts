@@ -37,7 +37,7 @@ export class DataFolderWatch {
   readonly #isAgain: boolean;
   #events: boolean;
   readonly #folders = new Map<FeedName, WatchedFolder>();
-  /** Folders that could not be listed yet. */
+  /** Feeds whose folders could not be read when they were to be watched; each round tries again. */
   readonly #unlisted = new Set<FeedName>();
   readonly #watchers = new Map<FeedName | '', FSWatcher>();
   /** Paths in the data folder with an event; those of its own entries begin with `/`. */

@@ -39,7 +39,7 @@ export class Load {
   readonly #operator: string;
   readonly #agent = new Agent({ connections: 64, bodyTimeout: PATIENCE, headersTimeout: PATIENCE });
   readonly #made: Made[] = [];
-  /** Notes that do not expire, and are neither changed nor deleted. */
+  /** Notes that nobody changes or deletes, and that do not expire. */
   readonly #kept: Made[] = [];
   readonly #readIds = new Map<string, string>();
   readonly #etags = new Map<string, string>();

@@ -13,12 +13,12 @@ export interface Interval {
   readonly seconds: number;
 }
 
-/** What the process that is not killed says of its memory, MB; `NaN` while it is silent. */
+/** What the process that is not killed says of its memory, MB; `NaN` if it does not answer. */
 export interface Inside {
   readonly heap: number;
-  /** Of JavaScript's objects outside of the heap: buffers, mostly. */
+  /** What JavaScript's objects hold outside of the heap: the bytes of buffers, mostly. */
   readonly external: number;
-  /** Of the read cache, which is in both. */
+  /** The read cache, which is part of the two above. */
   readonly cache: number;
 }
 

@@ -3,9 +3,9 @@
  * every process is killed, and a start on what is left shows what was acknowledged, and of the rest all or nothing. With syncs
  * that do nothing the same look finds losses.
  *
- * POWER_CUTS is the number of cuts for each place (1). With more than one, every control runs; with one, only that of folders.
- * Pictures move from the second cut on. POWER_PLACES names some of the places, for example `fs,sqlite/db`, with all their
- * controls. POWER_SEED (a number, which is printed) repeats what clients choose and at which answer the power goes, though not
+ * POWER_CUTS is the number of cuts for each place, 1 by default. If it is larger, every control runs, otherwise only the one in
+ * which folders are not synced. Pictures move from the second cut on. POWER_PLACES names the places to test, for example
+ * `fs,sqlite/db`; then all their controls run. POWER_SEED (a number, which is printed) repeats what clients choose and at which answer the power goes, though not
  * how their requests meet.
  */
 import { randomInt } from 'node:crypto';

@@ -98,7 +98,7 @@ t.test(
       () => writeFile(join(dir, name, '.marks'), '9/../x.md/\n\0//\nnonsense\n1/a.md/key/7\n'),
       async () => writeFile(join(dir, name, '.marks'), (await marksIn(dir)).slice(0, 1000)),
       () => writeFile(join(dir, name, '.marks'), endLine(Date.now() + 1e9)),
-      // As older versions wrote it.
+      // The last line as older versions wrote it.
       () => writeFile(join(dir, name, '.marks'), `${Date.now()}\n`),
       () => cp(join(dir, name), join(dir, 'copy'), { recursive: true }),
     ]) {
@@ -161,7 +161,7 @@ t.test('`.marks` waits for notes whose files are there already', async (t) => {
     await released;
     return stamps;
   };
-  // One that saw the file of the slow note would keep the others waiting.
+  // A watch that sees the file of the slow note waits for its feed, and the other posts would wait behind it.
   const blindWatch: FolderWatch = { start: async () => {}, order: () => {}, close: async () => {} };
   const helpers = { writer: Object.assign(writer, { change: changeSlowly }), watch: blindWatch };
   const storage = await opened(t, dir, { marksLimits }, helpers);

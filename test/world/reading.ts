@@ -78,7 +78,7 @@ export async function readPages(
   const endedAt = Date.now();
   for (const [file, note] of seen) checkNote(known, file, note, since, begunAt);
   if (!known.record.isSteady(since)) return;
-  // A note without a date in its name moves to the first page when its file is changed.
+  // If a note has no date in its name, a change of its file moves it to the first page.
   const mayHaveMoved = (note: KnownNote) => dateOfId(note.id) === undefined && !note.isSteady(since);
   for (const [file, note] of known.notes)
     if (!seen.has(file) && !mayBeAbsent(note, since, endedAt) && !mayHaveMoved(note))

@@ -1,6 +1,6 @@
 /**
- * The worlds of `files.soak.ts` with limits of one or two where there usually are hundreds, so that they meet within seconds what otherwise
- * comes after many notes. `WORLD_STEPS` and `WORLD_SEED` are as there.
+ * Runs the worlds of `files.soak.ts` on sources whose limits are made small, most of them one: batches, caches, notes in memory.
+ * So a world of seconds reaches what otherwise takes hundreds of notes. It takes the same variables.
  */
 import { registerHooks } from 'node:module';
 
@@ -23,12 +23,12 @@ const SMALL: Record<string, Record<string, number>> = {
 };
 const SOURCE = /\/((?:src|workers)\/.+)\.[jt]s$/;
 
-function withSmallLimits(source: string, path: string): string {
+function withLimits(source: string, limits: Readonly<Record<string, number>>): string {
   let text = source;
-  for (const [name, value] of Object.entries(SMALL[path] ?? {})) {
-    const before = text;
-    text = text.replace(new RegExp(`^((?:export )?const ${name} = )[0-9_* ]+;`, 'm'), `$1${value};`);
-    if (text === before) throw new Error(`${path} has no ${name}`);
+  for (const [name, value] of Object.entries(limits)) {
+    const limit = new RegExp(`^((?:export )?const ${name} = )[0-9_* ]+;`, 'm');
+    if (!limit.test(text)) throw new Error(`There is no limit ${name} any more`);
+    text = text.replace(limit, `$1${value};`);
   }
   return text;
 }
@@ -36,9 +36,8 @@ function withSmallLimits(source: string, path: string): string {
 registerHooks({
   load: (url, context, next) => {
     const loaded = next(url, context);
-    const path = SOURCE.exec(url)?.[1];
-    if (path === undefined || SMALL[path] === undefined) return loaded;
-    return { ...loaded, source: withSmallLimits(String(loaded.source), path) };
+    const limits = SMALL[SOURCE.exec(url)?.[1] ?? ''];
+    return limits ? { ...loaded, source: withLimits(String(loaded.source), limits) } : loaded;
   },
 });
 

@@ -75,7 +75,7 @@ export interface FilesOptions {
   readonly commits?: CommitObserver | undefined;
   /** False: changes by hand are found by polling only, as if the kernel sent no events. */
   readonly events?: boolean;
-  /** Others than usual let tests see in seconds what otherwise takes many notes and minutes. */
+  /** When `.marks` is written. Tests give small limits, so that few notes and some seconds are enough. */
   readonly marksLimits?: MarksLimits;
 }
 

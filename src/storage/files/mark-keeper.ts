@@ -16,11 +16,11 @@ import { statFile } from './read-file.ts';
 
 /** When `.marks` is written, and for what it vouches. */
 export interface MarksLimits {
-  /** How many metadata files may change before it is written. A start reads those besides it. */
+  /** After how many changed metadata files it is written. A start reads the files that have changed since. */
   readonly unsaved: number;
   /** How late the index may learn of a changed file, plus how far clocks may differ, ms. */
   readonly marginMs: number;
-  /** It is rewritten when it has more lines than twice the number of marks, and this many besides. */
+  /** It is written whole if it has more lines than this and twice the number of marks together. */
   readonly spareLines: number;
 }
 
@@ -164,7 +164,7 @@ export class MarkKeeper {
     if (feed.isMarked) return;
     feed.isMarked = true;
     feed.unsaved += read.unsaved;
-    // Lines that are added must not make it vouch for what it does not have.
+    // Otherwise it is written whole: with lines added, it would vouch for files whose marks it lacks.
     if (read.unsaved === 0) this.#saved.set(feed, read);
     this.saveSome(feed);
   }
@@ -181,7 +181,7 @@ export class MarkKeeper {
   async #save(feed: IndexedFeed): Promise<void> {
     const { index, locks, log, marksLimits } = this.#parts;
     const since = Date.now() - marksLimits.marginMs;
-    // A write that is slow may have its files already, and its marks only when it is done.
+    // The marks of a write come into the index when it is done, which may be long after its files are there.
     await locks.settled(feed.name);
     const changed = feed.changedMarks;
     feed.changedMarks = undefined;

@@ -77,7 +77,7 @@ export class NoteReader {
       const entries = asked.older(before, limit + 1, feed.marks && Date.now());
       const shown = entries.slice(0, limit);
       const loaded = await Promise.all(shown.map((entry) => this.#load(feed, entry)));
-      // A note that was replaced by hand in this moment may have another date, and so another place.
+      // If somebody has replaced a file by hand just now, its note may have another date, and then belongs elsewhere.
       const inPlace = loaded.map((note, n) => (note?.createdAt === shown[n]!.createdAt ? note : undefined));
       if (attempt < MAX_ATTEMPTS && inPlace.some((note, n) => note !== loaded[n])) continue;
       const now = Date.now();
