@@ -22,6 +22,7 @@ export class FeedNotes {
   readonly made: Made[] = [];
   /** Known since an answer or a look has shown the feed. */
   readId: string | undefined;
+  #isThere = false;
   readonly #load: Load;
 
   constructor(load: Load, name: string) {
@@ -63,8 +64,14 @@ export class FeedNotes {
     const notes = await this.#shown();
     const to = Date.now();
     if (notes[0]) this.#isAt(notes[0].listed.file_url);
-    const isThere = this.readId !== undefined;
-    await look(() => this.client.get(), isThere ? 200 : 404);
+    this.#isThere ||= this.readId !== undefined;
+    // A post without an answer may have made the feed with notes that have expired since.
+    const isInDoubt = this.made.some(({ notes }) => notes.state === undefined);
+    const { status } = await look(
+      () => this.client.get(),
+      ...(this.#isThere ? [200] : isInDoubt ? [200, 404] : [404]),
+    );
+    this.#isThere = status === 200;
     const byMark = Map.groupBy(notes, ({ mark }) => mark);
     for (const made of this.made) {
       const found = byMark.get(made.mark) ?? [];
