@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { FeedName } from '../../feeds/names.ts';
+import { THREAD_HEAP } from '../thread-calls.ts';
 import type { MarksNotice, MarksOrder } from './mark-keeper.ts';
 import type { FileSeen, FolderSeen } from './reconciler.ts';
 
@@ -77,7 +78,7 @@ export class WatchThread implements FolderWatch {
   /** Settles when the thread watches. Throws at once if no thread can be made. */
   #start(workerData: WatchTask, listener: WatchListener): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const worker = new Worker(SCRIPT, { workerData });
+    const worker = new Worker(SCRIPT, { workerData, resourceLimits: THREAD_HEAP });
     this.#worker = worker;
     let cause = new Error('the thread has ended');
     worker.on('message', (message: WatchMessage) => {

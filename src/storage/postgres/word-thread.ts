@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../../telemetry/log.ts';
 import { NoteInWork, watchForHang } from '../note-in-work.ts';
-import { CLOSE } from '../thread-calls.ts';
+import { CLOSE, THREAD_HEAP } from '../thread-calls.ts';
 import { knownHosts } from './connection-options.ts';
 
 const SCRIPT = new URL('../../../workers/index-postgres.ts', import.meta.url);
@@ -86,7 +86,7 @@ export class WordThread {
       inWork: this.#inWork.shared,
       asWritten: [...this.#asWritten],
     };
-    const worker = new Worker(this.#script, { workerData });
+    const worker = new Worker(this.#script, { workerData, resourceLimits: THREAD_HEAP });
     this.#worker = worker;
     worker.unref();
     worker.on('message', ({ failure }: WordThreadMessage) =>

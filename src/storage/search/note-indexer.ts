@@ -28,8 +28,8 @@ const FILES_AT_ONCE = 64;
 const HANG_MS = 10_000;
 /** Pause between two attempts after failures, ms. */
 const RETRY_MS = 10_000;
-/** Memory limits of each thread. Notes are of bounded size, so work that takes more would never end. */
-const THREAD_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 4 };
+/** The memory limit of each thread. Notes are of bounded size, so work that takes more would never end. */
+const THREAD_LIMITS = { maxOldGenerationSizeMb: 256 };
 const MOST_SEARCHES = 256;
 /** Threads without work end after so many ms, because they take memory. */
 const IDLE_MS = 60_000;
