@@ -91,12 +91,20 @@ export class Purges {
 
   #run(): void {
     this.#endsAt = Number.POSITIVE_INFINITY;
-    this.#running = this.#tell(this.#next(this.#now())).finally(() => {
-      this.#running = undefined;
-      let first = Number.POSITIVE_INFINITY;
-      for (const { dueAt } of this.#pending.values()) first = Math.min(first, dueAt);
-      this.#plan(first);
-    });
+    const due = this.#next(this.#now());
+    // A timer counts whole milliseconds, so it may end just before the time.
+    if (due.length === 0) this.#planFirst();
+    else
+      this.#running = this.#tell(due).finally(() => {
+        this.#running = undefined;
+        this.#planFirst();
+      });
+  }
+
+  #planFirst(): void {
+    let first = Number.POSITIVE_INFINITY;
+    for (const { dueAt } of this.#pending.values()) first = Math.min(first, dueAt);
+    this.#plan(first);
   }
 
   /** Feeds whose purge is due at a time. */

@@ -44,6 +44,19 @@ t.test('a change is told at once, soon again, and once more when all containers 
   t.strictSame(told[0]!.readIds, [FEED]);
 });
 
+t.test('a timer that ends a little early sends no request without feeds', async (t) => {
+  const { purges, told, pass } = setUp(t);
+  purges.add(FEED);
+  await pass(100);
+  // The timers are ahead of the clock from now on.
+  mock.timers.tick(10);
+  await pass(5_000);
+  t.strictSame(
+    told.map(({ readIds }) => readIds),
+    [[FEED], [FEED], [FEED]],
+  );
+});
+
 t.test('changes without a pause are told together, none later than 100 ms', async (t) => {
   const { purges, told, pass, times } = setUp(t);
   for (let n = 0; n < 100; n += 1) {
