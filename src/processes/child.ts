@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { ProcessMetrics } from '../telemetry/process-metrics.ts';
 import { type Order, type Report, SUPERVISED } from './messages.ts';
@@ -34,7 +34,7 @@ export class Child {
     const { npm_lifecycle_event: _, ...inherited } = process.env;
     // A setting must not be there twice.
     for (const name of Object.keys(env)) delete inherited[`${name}_FILE`];
-    this.#process = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
+    this.#process = spawned(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
       env: { ...inherited, ...env, [SUPERVISED]: '1' },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       // JSON would make null of NaN.
@@ -109,5 +109,16 @@ export class Child {
   #take(counts: ProcessMetrics, id: number | undefined): void {
     this.counts = counts;
     if (id !== undefined) this.#waiting.get(id)?.();
+  }
+}
+
+/** As `spawn`, but every failure is an event: Node throws those of the system that it does not expect, such as ENOMEM. */
+function spawned(...command: Parameters<typeof spawn>): ChildProcess {
+  try {
+    return spawn(...command);
+  } catch (error) {
+    const none = new ChildProcess();
+    process.nextTick(() => none.emit('error', error));
+    return none;
   }
 }

@@ -106,6 +106,33 @@ t.test('a replacement that cannot start is tried again', async (t) => {
   t.strictSame(await exit, { code: 0, signal: null });
 });
 
+/** The third process of a supervisor, and the fifth, find no memory. */
+const NO_MEMORY = `data:text/javascript,
+  import processes from 'node:child_process';
+  import { syncBuiltinESMExports } from 'node:module';
+  const { spawn } = processes;
+  let count = 0;
+  processes.spawn = (...command) => {
+    count += 1;
+    if (count === 3 || count === 5) throw Object.assign(new Error('spawn ENOMEM'), { code: 'ENOMEM' });
+    return spawn(...command);
+  };
+  syncBuiltinESMExports();`;
+
+t.test('without memory for another process the others go on', async (t) => {
+  const command = [process.execPath, '--import', NO_MEMORY, FIXTURE];
+  const { child, exit, says } = start(t, {}, command);
+  const [first] = (await says('started', 3)).filter(({ pid }) => pid !== undefined);
+  process.kill(Number(first!.pid), 'SIGKILL');
+  t.match(await says('a process cannot start'), [{ level: 'error', reason: /ENOMEM/ }]);
+  t.equal((await says('started', 4)).length, 4, 'it is tried again');
+  child.kill('SIGHUP');
+  t.equal((await says('the restart has ended early, and some processes are those of before')).length, 1);
+  child.kill();
+  t.strictSame(await exit, { code: 0, signal: null });
+  t.equal((await says('stopped')).length, 3);
+});
+
 t.test('a restart whose new process cannot start keeps the old ones', async (t) => {
   const file = join(t.testdir({ fake: '' }), 'fake');
   const { child, lines, exit, says } = start(t, { FAKE_FILE: file });
