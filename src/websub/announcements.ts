@@ -65,8 +65,7 @@ export class Announcements {
   async stop(): Promise<void> {
     this.#stopped = Promise.withResolvers();
     for (const timer of this.#pauses.values()) clearTimeout(timer);
-    for (const [readId, { failures }] of this.#pending)
-      if (failures === 0 && this.#pauses.has(readId)) this.#ready.add(readId);
+    for (const [readId, { failures }] of this.#pending) if (failures === 0) this.#ready.add(readId);
     const timer = setTimeout(this.#stopped.resolve, STOP_MS);
     this.#work();
     await this.#stopped.promise;
@@ -87,6 +86,8 @@ export class Announcements {
   #work(): void {
     for (const readId of this.#ready) {
       if (this.#running.size === MAX_RUNNING) return;
+      // At a stop it may have changed since.
+      if (this.#running.has(readId)) continue;
       this.#ready.delete(readId);
       void this.#tell(readId);
     }
@@ -107,6 +108,7 @@ export class Announcements {
 
   /** Records that a hub could not be told; returns the pause before the next attempt, ms. */
   #failed(readId: ReadId, { at: triedAt, failures }: Pending): number {
+    this.#ready.delete(readId);
     const { at } = this.#pending.get(readId) ?? { at: triedAt };
     if (this.#now() - at < LIFETIME_MS) this.#pending.set(readId, { at, failures: failures + 1 });
     else this.#parts.onLost('given_up');

@@ -121,3 +121,24 @@ t.test('a stop tells what waits, but not what has failed, and waits no longer th
   await pass(MINUTE);
   t.equal(told.length, 2);
 });
+
+t.test('a stop tells a change that came while its feed was told, unless that fails', async (t) => {
+  const answers = new Map<ReadId, (isTold: boolean) => void>();
+  const { announcements, told, pass } = setUp(t, (readId) => {
+    return new Promise((resolve) => answers.set(readId, resolve));
+  });
+  const failing = 'failing' as ReadId;
+  for (const readId of [FEED, failing]) announcements.add(readId);
+  await pass(2 * SECOND);
+  for (const readId of [FEED, failing]) announcements.add(readId);
+  const stopping = announcements.stop();
+  await pass(100);
+  for (const [readId, answer] of answers) answer(readId !== failing);
+  await pass(100);
+  t.strictSame(
+    told.map(({ readId }) => readId),
+    [FEED, failing, FEED],
+  );
+  answers.get(FEED)!(true);
+  await stopping;
+});
