@@ -226,9 +226,10 @@ export class FeedEvents implements TopicOwner {
 
   onFound(topic: Topic, feed: Feed | undefined): void {
     if (topic.name === undefined || feed?.readId === topic.readId) return;
+    const isUnnamed = topic.readId !== undefined;
     this.#indexUnder(topic, feed?.readId);
-    // It may have changed since the look-up began, unnoticed by this topic.
-    if (feed !== undefined) topic.lookUp();
+    // It may have changed since it got this read id, or since the look-up began, unnoticed by this topic.
+    if (feed !== undefined) topic.changed({ readIds: [feed.readId], isUnnamed });
   }
 
   /** From now on changes of this read id, and no other, concern the topic. */

@@ -1,7 +1,7 @@
 /** When a feed is looked up for its listeners, and what they are told. */
 import t, { type Test } from 'tap';
 import type { Feed } from '../../src/feeds/feed.ts';
-import type { FeedName, ReadId } from '../../src/feeds/names.ts';
+import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { LiveBody, LiveSource, LiveStream } from '../../src/http/answer.ts';
 import { FeedEvents } from '../../src/live/feed-events.ts';
 import type { Arrivals } from '../../src/storage/arrivals.ts';
@@ -9,18 +9,20 @@ import type { FeedChange } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
 
 const READ_ID = 'read-id' as ReadId;
+const OTHER_READ_ID = 'other-read-id' as ReadId;
 const NAME = 'key' as FeedName;
 
 /** A storage of one feed whose look-ups end when the test says so. */
 class HeldStorage {
   version = 1;
+  readId = READ_ID;
   looked = 0;
   readonly waiting: ((error?: Error) => void)[] = [];
   #onChange: (change: FeedChange) => void = () => {};
   #onFreshness: (isFresh: boolean) => void = () => {};
 
   get record(): Feed {
-    return { version: `v${this.version}`, noteCount: 1, key: '1', name: NAME, readId: READ_ID } as Feed;
+    return { version: `v${this.version}`, noteCount: 1, key: '1', name: NAME, readId: this.readId } as Feed;
   }
 
   feedByReadId(): Promise<Feed> {
@@ -47,9 +49,9 @@ class HeldStorage {
     this.#onFreshness = listener;
   }
 
-  change(): void {
+  change(change: Partial<FeedChange> = {}): void {
     this.version += 1;
-    this.#onChange({ readIds: [READ_ID] });
+    this.#onChange({ readIds: [READ_ID], ...change });
   }
 
   isFresh(isFresh: boolean): void {
@@ -67,6 +69,7 @@ class HeldStorage {
 class Sent {
   text = '';
   isEnded = false;
+  readonly isReady = true;
   readonly source: LiveSource;
 
   constructor(answer: { body?: unknown }) {
@@ -170,6 +173,25 @@ t.test('a look-up that fails is made again', async (t) => {
   await storage.answer();
   t.same(stream.versions, ['v2']);
   stream.source.closed();
+});
+
+t.test('who listens by the name has to look again after another read id', async (t) => {
+  const { storage, events } = setUp();
+  const asked = { format: 'lines', base: '', since: undefined } as const;
+  const caller = { client: 'client', session: undefined };
+  const stream = new Sent(await events.notesByName(NAME, storage.record, caller, asked));
+  await storage.answer();
+  t.equal(stream.text.trim(), '');
+  storage.readId = OTHER_READ_ID;
+  storage.change({ readIds: [READ_ID, OTHER_READ_ID] });
+  // By its read ids alone, nobody knows of which feed this is before the look-up ends.
+  storage.change({ readIds: [OTHER_READ_ID], removed: ['a-note' as NoteId] });
+  await storage.answer();
+  await storage.answer();
+  t.equal(stream.text.trim(), '{"event":"reset"}');
+  storage.change({ readIds: [OTHER_READ_ID], removed: ['another' as NoteId] });
+  await storage.answer();
+  t.match(stream.text, /{"event":"gone","id":"another"}\n$/);
 });
 
 t.test('a feed that is made anew between two look-ups ends the streams of the old one', async (t) => {

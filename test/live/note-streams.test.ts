@@ -96,7 +96,7 @@ t.test('a stream follows its feed to another read id', async (t) => {
   await feed.set({ read_id: `${feed.name}-read` });
   t.ok(await old.ends());
   const { json } = await feed.post('after');
-  t.ok(await named.hears(1));
+  t.ok(await named.hears(1, 'note'));
   t.same(named.ids(), [json.id]);
 });
 
