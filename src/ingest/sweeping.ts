@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { FeedName } from '../feeds/names.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toFeed } from '../writing/command.ts';
@@ -27,24 +28,40 @@ export class Sweeping {
 
   async #run(intervalMs: number): Promise<void> {
     while (!this.#isStopped) {
+      // Why notes of a feed could not be removed; they are left until the next time.
+      const failed = new Map<FeedName | undefined, unknown>();
       try {
-        while (await this.#sweepSome());
-      } catch (error) {
-        this.#log.warn('notes that are due could not be removed; it is tried again', { err: error });
+        while (await this.#sweepSome(failed));
+      } catch (err) {
+        failed.set(undefined, err);
+      }
+      // One line, because a disk or database that is down fails for all feeds.
+      const [first] = failed;
+      if (first) {
+        const [feed, err] = first;
+        this.#log.warn('notes that are due could not be removed; it is tried again', { feed, err });
       }
       await this.#pause(intervalMs);
     }
   }
 
-  /** Removes some of the notes that are due, of each feed that has any. Returns whether any note was removed. */
-  async #sweepSome(): Promise<boolean> {
+  /**
+   * Removes some of the notes that are due, of each feed that has any. Returns whether any note was removed.
+   * @param failed gets the feeds that fail, because notes of others must go all the same, and leaves out those that have failed
+   */
+  async #sweepSome(failed: Map<FeedName | undefined, unknown>): Promise<boolean> {
     let hasRemoved = false;
     for (const name of (await this.#storage.due?.(Date.now())) ?? []) {
       if (this.#isStopped) return false;
+      if (failed.has(name)) continue;
       const startedAt = performance.now();
-      const feed = await this.#storage.feed(name);
-      const written = feed && (await this.#storage.write({ kind: 'sweep', ...toFeed(feed) }));
-      if (written && !written.isUnchanged) hasRemoved = true;
+      try {
+        const feed = await this.#storage.feed(name);
+        const written = feed && (await this.#storage.write({ kind: 'sweep', ...toFeed(feed) }));
+        if (written && !written.isUnchanged) hasRemoved = true;
+      } catch (err) {
+        failed.set(name, err);
+      }
       // Half of the time is left to others.
       await this.#pause(performance.now() - startedAt);
     }
