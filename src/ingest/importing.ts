@@ -115,6 +115,8 @@ class ImportRun {
       this.#settings = file;
       return;
     }
+    // Here, because a refusal of the notes before is none of this file.
+    if (this.#batchBytes + file.size > this.#memory.byteLength) await this.#store();
     const note = await this.#unlessRefused(file.name, () => this.#noteOf(file));
     if (note === 'skipped') this.#result.skipped += 1;
     if (note === undefined || note === 'skipped') return;
@@ -158,7 +160,7 @@ class ImportRun {
     const { modifiedAt } = file;
     const createdAt = dateOfId(id) ?? created ?? datePrefixOfId(id) ?? modifiedAt;
     const limit = type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
-    const bytes = await file.read(limit, file.size > limit ? undefined : await this.#room(file.size));
+    const bytes = await file.read(limit, file.size > limit ? undefined : this.#room(file.size));
     const note = { id, type, createdAt, modifiedAt, others, bytes };
     if (type === 'md') {
       if (!isUtf8(bytes)) throw new Refusal('unsupported_type', wrongFormat(bytes, 'a text in UTF-8'));
@@ -171,9 +173,8 @@ class ImportRun {
     return { ...note, meta: { ...meta, pixels: pixelsOf(inspection, bytes) }, sha256: inspection.sha256 };
   }
 
-  /** Memory for the next note of the batch. */
-  async #room(size: number): Promise<Uint8Array> {
-    if (this.#batchBytes + size > this.#memory.byteLength) await this.#store();
+  /** Memory for the next note of the batch, which has room for it or is empty. */
+  #room(size: number): Uint8Array {
     if (size > this.#memory.byteLength) this.#memory = new SharedArrayBuffer(size);
     return new Uint8Array(this.#memory, this.#batchBytes, size);
   }

@@ -243,6 +243,16 @@ t.test('the caps and the password of a feed hold, and an import counts as one wr
   t.equal((await send(service, 'marten', zip, password)).status, 429);
 });
 
+t.test('an import that may not store any note is refused, and no note of it gets lost', async (t) => {
+  const service = await start(t);
+  await new FeedClient(service.url, 'marten').post('there', { 'x-read-id': 'mine' });
+  // More than is stored together, so the first is to be stored while the second is read.
+  const zip = zipOf(['a.gif', 'b.gif'].map((name) => ({ name, bytes: picture('gif', 700_000) })));
+  const taken = await send(service, 'otter', zip, { 'x-read-id': 'mine' });
+  t.match(taken, { status: 409, json: { code: 'taken' } });
+  t.match(await new FeedClient(service.url, 'otter').get(), { status: 404 });
+});
+
 t.test('a client has one import at a time, and exports give back their places', async (t) => {
   const service = await start(t);
   const head = 'POST /api/v1/feeds/marten/import HTTP/1.1\r\nHost: x\r\nContent-Type: application/zip\r\n';
