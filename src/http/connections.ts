@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { endianness } from 'node:os';
+import { errorCode } from '../system-errors.ts';
 import { clientOfSocket } from './client-address.ts';
 import type { HttpResponse } from './uws.ts';
 
@@ -91,6 +92,8 @@ export class Connections {
     this.#countedAt = now;
     this.#recent = new Map();
     const counts = await connectionsByClient(port);
+    // The counts until now stay, because `accept` adds to them.
+    if (counts === 'later') return;
     if (counts === undefined) this.#perClient = undefined;
     for (const [client, count] of this.#recent) counts?.set(client, (counts.get(client) ?? 0) + count);
     this.#byClient = counts;
@@ -107,20 +110,30 @@ export function maxDescriptors(): number | undefined {
   }
 }
 
-/** The kernel's tables of TCP sockets: IPv4 and IPv6. Only Linux has them. */
+/** The kernel's tables of TCP sockets: IPv4 and, unless it is turned off, IPv6. Only Linux has them. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
+/** Codes of errors after which a table can be read later. */
+const PASSING = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
 
 /**
  * How many connections to a local port each client has, by the kernel.
- * @returns undefined if the kernel does not say
+ * @returns undefined if the kernel does not say, and `later` if it cannot be asked now
  */
-export async function connectionsByClient(port: number): Promise<Map<string, number> | undefined> {
+export async function connectionsByClient(
+  port: number,
+  [table, table6]: readonly string[] = TABLES,
+): Promise<Map<string, number> | 'later' | undefined> {
   const counts = new Map<string, number>();
   try {
-    for (const table of TABLES) countSockets(await readFile(table, 'latin1'), port, counts);
+    countSockets(await readFile(table!, 'latin1'), port, counts);
+    const sockets = await readFile(table6!, 'latin1').catch((error) => {
+      if (errorCode(error) === 'ENOENT') return '';
+      throw error;
+    });
+    countSockets(sockets, port, counts);
     return counts;
-  } catch {
-    return undefined;
+  } catch (error) {
+    return PASSING.has(errorCode(error) ?? '') ? 'later' : undefined;
   }
 }
 

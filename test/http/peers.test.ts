@@ -1,13 +1,23 @@
 /** Tables of TCP sockets in procfs (proc(5)). */
+import { closeSync, openSync } from 'node:fs';
 import { endianness } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { connectionsByClient, countSockets } from '../../src/http/connections.ts';
+import {
+  Connections,
+  connectionsByClient,
+  countSockets,
+  maxDescriptors,
+} from '../../src/http/connections.ts';
+import type { HttpResponse } from '../../src/http/uws.ts';
 import { listen, text } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 
 const HEAD =
   '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n';
 const REST = '00000000:00000000 00:00000000 00000000     0        0 348683 1 0000000029fdfa78 100 0 0 10 0\n';
+
+const onLinux = { skip: process.platform !== 'linux' };
 
 t.test('a table on a machine with the low byte first', { skip: endianness() !== 'LE' }, async (t) => {
   const counts = new Map<string, number>();
@@ -29,7 +39,7 @@ t.test('a table on a machine with the low byte first', { skip: endianness() !== 
   t.same(Object.fromEntries(counts), { '192.0.2.5': 3, '2001:db8:1:2::/64': 2 });
 });
 
-t.test('the table of this machine', { skip: process.platform !== 'linux' }, async (t) => {
+t.test('the table of this machine', onLinux, async (t) => {
   const server = await listen(t, [
     { id: 'hello', method: 'GET', path: '/', handle: () => text(200, 'hello') },
   ]);
@@ -37,5 +47,42 @@ t.test('the table of this machine', { skip: process.platform !== 'linux' }, asyn
     const connection = await RawConnection.open(server.port, address);
     t.teardown(() => connection.close());
   }
-  t.same(Object.fromEntries((await connectionsByClient(server.port))!), { '127.0.0.1': 1, '127.0.0.2': 2 });
+  const counted = async (tables?: string[]) => {
+    const counts = await connectionsByClient(server.port, tables);
+    return counts instanceof Map ? Object.fromEntries(counts) : counts;
+  };
+  const expected = { '127.0.0.1': 1, '127.0.0.2': 2 };
+  t.same(await counted(), expected);
+  t.same(await counted(['/proc/net/tcp', '/proc/net/no-tcp6']), expected, 'without IPv6');
+  t.equal(await counted(['/proc/net/no-tcp', '/proc/net/no-tcp6']), undefined, 'on another system');
+});
+
+t.test('the limit of a client outlasts a moment without descriptors', onLinux, async (t) => {
+  const limit = maxDescriptors()!;
+  const connections = new Connections({ descriptors: limit, perClient: 4 });
+  const server = await listen(t, []);
+  for (let n = 0; n < 5; n += 1) {
+    const connection = await RawConnection.open(server.port, '127.0.0.2');
+    t.teardown(() => connection.close());
+  }
+  const res = { getRemoteAddress: () => Uint8Array.of(127, 0, 0, 2).buffer, close: () => {} };
+  const accept = () => connections.accept(res as unknown as HttpResponse, server.port);
+  const others: number[] = [];
+  try {
+    for (;;) others.push(openSync('/dev/null', 'r'));
+  } catch {
+    for (let n = 0; n < 4; n += 1) accept();
+    t.equal(connections.refused, 0);
+    // The attempt to count them fails in this time.
+    await wait(100);
+  } finally {
+    for (const fd of others) closeSync(fd);
+  }
+  accept();
+  t.equal(connections.refused, 1);
+  await wait(1_000);
+  accept();
+  await wait(100);
+  accept();
+  t.equal(connections.refused, 3, 'also when the kernel can be asked again');
 });
