@@ -57,9 +57,10 @@ export class Editing {
     const { preparation, storage, limits, record } = this.#parts;
     const prepared = await preparation.prepare(submission, caller);
     const content = prepared.text ?? prepared.pictures[0]!;
+    const { pixels } = content.meta;
     const notes = prepared.text ? prepared.pictures : [];
     const replaced = await preparation.store(prepared, () =>
-      storage.write({ kind: 'replace', ...toNote(feed, id, ifMatch), content, notes, limits }),
+      storage.write({ kind: 'replace', ...toNote(feed, id, ifMatch), content, pixels, notes, limits }),
     );
     const edited = this.#recordEdit(replaced, caller);
     for (const { type, bytes } of notes)

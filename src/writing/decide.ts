@@ -256,9 +256,10 @@ function decideEdit(
   refuseUnlessMatching(command.ifMatch, () => noteEtag(note, feed));
   switch (command.kind) {
     case 'replace': {
-      const { content, notes: others, limits } = command;
+      const { content, pixels, notes: others, limits } = command;
       const limitsNow = roomOf(limits, feed, state, rules);
-      return replacement(feed, note, { content, meta: note.meta, others, now }, limitsNow);
+      const meta = { ...note.meta, pixels };
+      return replacement(feed, note, { content, meta, others, now }, limitsNow);
     }
     case 'describe':
       return changed(feed, feed, [], {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
-import { picture } from '../support/pictures.ts';
+import { PIXEL, picture } from '../support/pictures.ts';
 import { type Refused, refusesAll } from '../support/refused.ts';
 import { ask, start } from '../support/service.ts';
 
@@ -297,4 +297,20 @@ t.test('with pictures switched off none is replaced, and those that exist stay r
   const client = new FeedClient(off.url, 'walrus-off');
   t.equal((await client.send('PATCH', `/notes/${posted.id}`, '{"alt":"still"}')).status, 200);
   t.equal((await client.send('DELETE', `/notes/${posted.id}`)).status, 204);
+});
+
+t.test('a picture that is turned has another width and height, though as many bytes', async (t) => {
+  const client = new FeedClient(url, 'turned');
+  const sized = (width: number, height: number) => {
+    const bytes = Buffer.from(PIXEL);
+    bytes.writeUInt32BE(width, 16);
+    bytes.writeUInt32BE(height, 20);
+    return bytes;
+  };
+  const { id, read_url } = (await client.post(sized(40, 30), PNG)).json;
+  const page = () => ask(`${url}/r/${readIdIn(read_url)}`);
+  t.match((await page()).text, 'width="40" height="30"');
+  const put = { method: 'PUT', headers: PNG, body: sized(30, 40) };
+  t.equal((await ask(`${url}/turned/${id}`, put)).status, 200);
+  t.match((await page()).text, 'width="30" height="40"');
 });
