@@ -1,4 +1,5 @@
 import { NoteIds } from '../feeds/ids.ts';
+import { isNoteId } from '../feeds/names.ts';
 import { oneLine } from '../feeds/text.ts';
 import { existing, Refusal } from '../refusals.ts';
 import type { OperatorRecord, OperatorRecords } from '../storage/operator-records.ts';
@@ -74,7 +75,7 @@ export class Reports {
 
   /** @throws Refusal `not_found` */
   async remove(id: string): Promise<void> {
-    existing((await this.#records.remove('report', id)) || undefined, 'report');
+    existing((isNoteId(id) && (await this.#records.remove('report', id))) || undefined, 'report');
   }
 }
 

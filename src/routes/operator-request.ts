@@ -44,7 +44,10 @@ export function placeIn<T>(exchange: Exchange, check: (members: unknown[]) => T 
   if (cursor === undefined) return undefined;
   try {
     const members: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    const place = Array.isArray(members) ? check(members) : undefined;
+    // PostgreSQL takes neither other numbers nor a NUL in a text.
+    const isStorable = (member: unknown) =>
+      typeof member === 'string' ? !member.includes('\0') : Number.isSafeInteger(member);
+    const place = Array.isArray(members) && members.every(isStorable) ? check(members) : undefined;
     if (place !== undefined) return place;
   } catch {
     // Refused below.

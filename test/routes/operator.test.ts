@@ -69,6 +69,7 @@ function byNotes(a: string, b: string): number {
 
 t.test('what makes no sense is refused', async (t) => {
   const { url } = await start(t, WITH_OPERATOR);
+  const cursor = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url');
   for (const query of [
     'sort=size',
     'limit=0',
@@ -77,17 +78,22 @@ t.test('what makes no sense is refused', async (t) => {
     'after=x',
     'after=WyJ4Il0',
     'after=bnVsbA',
+    // What PostgreSQL does not take: 1.5 and a number beyond its integers.
+    `after=${cursor([1.5, 'a'])}`,
+    `after=${cursor([1e30, 'a'])}`,
   ])
     t.match((await operate(url, 'GET', `/feeds?${query}`)).json, { code: 'invalid_request' }, query);
-  for (const query of ['limit=0', 'after=WyJ4IiwieSJd'])
+  for (const query of ['limit=0', 'after=WyJ4IiwieSJd', `after=${cursor(['name', 'a\0'])}`])
     t.match((await operate(url, 'GET', `/blocks?${query}`)).json, { code: 'invalid_request' }, query);
-  t.match((await operate(url, 'GET', '/reports?after=WzFd')).json, { code: 'invalid_request' });
+  for (const after of ['WzFd', cursor(['\0'])])
+    t.match((await operate(url, 'GET', `/reports?after=${after}`)).json, { code: 'invalid_request' });
   for (const [method, path, code] of [
     ['DELETE', '/feeds/nobody', 'not_found'],
     ['DELETE', '/feeds/No-Name', 'invalid_feed'],
     ['PUT', '/blocks/No-Name', 'invalid_feed'],
     ['DELETE', '/blocks/nobody', 'not_found'],
     ['DELETE', '/blocks/links/nobody', 'not_found'],
+    ['DELETE', '/reports/%00', 'not_found'],
     ['DELETE', '/blocks/pictures/nobody', 'not_found'],
     ['DELETE', '/reports/nobody', 'not_found'],
     ['DELETE', '/feeds/nobody/password', 'not_found'],
