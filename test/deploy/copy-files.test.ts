@@ -4,6 +4,7 @@ import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { missing } from '../support/installed.ts';
 import { field, file } from '../support/multipart.ts';
@@ -26,7 +27,8 @@ async function copyWhileTitled(t: Test, dir: string, feed: FeedClient, id: strin
 [ -e '${bin}/changed' ] || { NODE_OPTIONS= '${process.execPath}' '${bin}/change.mjs' && touch '${bin}/changed'; }`;
   await writeFile(join(bin, 'rsync'), rsync, { mode: 0o755 });
   const copy = join(await tempDir(t), 'copy');
-  const env = { PATH: `${bin}:${process.env.PATH}` };
+  // As cron and systemd start it.
+  const env = { PATH: `${bin}:${process.env.PATH}`, LC_ALL: 'C' };
   await run('deploy/copy-files', [dir, copy], { env });
   await access(join(bin, 'changed'));
   return copy;
@@ -50,4 +52,14 @@ t.test('notes that are changed meanwhile', { skip: missing('rsync') }, async (t)
     const meta = await readFile(join(copy, 'feed', `.${name}.json`), 'utf8');
     t.match(JSON.parse(meta), { title: 'another' });
   });
+
+  for (const id of ['grüße', 'two\nlines'])
+    await t.test(`the first metadata of a note that is named ${JSON.stringify(id)}`, async (t) => {
+      await writeFile(join(dir, 'feed', `${id}.md`), 'text');
+      const isThere = async () => (await feed.get(`/notes/${encodeURIComponent(id)}`)).status === 200;
+      t.ok(await eventually(isThere));
+      const copy = await copyWhileTitled(t, dir, feed, id);
+      const meta = await readFile(join(copy, 'feed', `.${id}.md.json`), 'utf8');
+      t.match(JSON.parse(meta), { title: 'another' });
+    });
 });
