@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { ImageKey } from '../feeds/ids.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
 import { type ImageStore, inParallel } from './image-store.ts';
@@ -11,6 +12,8 @@ const BATCH = 100;
 const AT_ONCE = 8;
 /** How long a post with a lost COMMIT reply may still commit, ms. */
 const UNSURE_MS = 60_000;
+/** The most keys of failed posts to remember: this process does not hear of it when another one removes their objects. */
+const MAX_DISCARDED = 10_000;
 
 /** Deletes the objects of freed keys, in one container at a time; failures are retried with backoff. */
 export class ObjectRemover {
@@ -20,7 +23,7 @@ export class ObjectRemover {
   /** Keys that could not be freed because the database was away. */
   readonly #unfreed = new Set<ImageKey>();
   /** Keys that no note ever had, so that no other store has their objects. */
-  readonly #discarded = new Set<ImageKey>();
+  readonly #discarded = new LRUCache<ImageKey, true>({ max: MAX_DISCARDED });
   #activeUntil = 0;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -46,7 +49,7 @@ export class ObjectRemover {
    */
   async discard(keys: readonly ImageKey[], isSure: boolean): Promise<void> {
     if (keys.length === 0) return;
-    for (const key of keys) this.#discarded.add(key);
+    for (const key of keys) this.#discarded.set(key, true);
     try {
       await this.#rows.free(keys, isSure ? 0 : UNSURE_MS);
     } catch {

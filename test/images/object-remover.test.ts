@@ -1,0 +1,31 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import t from 'tap';
+import { newImageKey } from '../../src/feeds/ids.ts';
+import type { ImageStore } from '../../src/images/image-store.ts';
+import { ObjectRemover } from '../../src/images/object-remover.ts';
+import type { PictureRows } from '../../src/storage/picture-rows.ts';
+
+const POSTS = 300;
+const PICTURES = 1_000;
+const MOST_BYTES = 8 * 1024 * 1024;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+function bytesInUse(): number {
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+t.test('a process keeps few keys of failed posts while another one removes their objects', async (t) => {
+  const rows = { free: async () => {}, claim: async () => [] };
+  const remover = new ObjectRemover(rows as unknown as PictureRows, {} as ImageStore, 0);
+  t.teardown(() => remover.stop());
+  const fail = () => remover.discard(Array.from({ length: PICTURES }, newImageKey), true);
+  await fail();
+  const before = bytesInUse();
+  for (let n = 0; n < POSTS; n += 1) await fail();
+  const grown = bytesInUse() - before;
+  t.ok(grown < MOST_BYTES, `grown by ${grown} bytes`);
+});
