@@ -1,3 +1,4 @@
+import { Agent, fetch, type Response } from 'undici';
 import { readSome } from '../../config.ts';
 import type { Json } from '../../schemas.ts';
 import { type Environment, setting } from '../../setting.ts';
@@ -12,6 +13,8 @@ const ROOT = '/api/operator';
 /** Attempts for a request that fails on the way, and the pause between, ms. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 2_000;
+/** The client gives an answer up after 5 minutes unless told otherwise; a look at a large image store takes longer. */
+const NO_TIME_LIMIT = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
 /** The longest page of a list. */
 const MAX_LIMIT = 1_000;
 
@@ -19,6 +22,7 @@ const MAX_LIMIT = 1_000;
 export class OperatedService {
   readonly #url: string;
   readonly #token: string;
+  readonly #agent = new Agent(NO_TIME_LIMIT);
 
   /** The service that the settings name. Throws if there is no token among them. */
   constructor(env: Environment) {
@@ -66,6 +70,7 @@ export class OperatedService {
     for (let attempt = 1; ; attempt += 1) {
       const reply = await fetch(this.#url + ROOT + path, {
         method,
+        dispatcher: this.#agent,
         headers: { authorization: `Bearer ${this.#token}` },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }).catch(() => undefined);
