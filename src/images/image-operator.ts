@@ -66,7 +66,8 @@ export class ImageOperator {
     if (!rows) throw noStore();
     const isSame = from === 'db' ? place === undefined : place !== undefined && isSamePlace(from, place);
     if (isSame) throw new Refusal('same_store', 'The pictures are in that store already.');
-    const source = from === 'db' ? undefined : await openSource(from);
+    // A folder that cannot be looked at, because of its path or its owner, is none.
+    const source = from === 'db' ? undefined : await openSource(from).catch(() => undefined);
     if (from !== 'db' && !source)
       throw new Refusal('invalid_request', 'There is no such folder where the service runs.');
     try {

@@ -127,6 +127,7 @@ t.test('requests to move that make no sense', async (t) => {
     [{ from: 'db', after: 'x' }, 400, 'invalid_request'],
     [{ from: 'fs' }, 400, 'invalid_request'],
     [{ from: 'fs', dir: '/no/such/folder' }, 400, 'invalid_request'],
+    [{ from: 'fs', dir: `/${'a'.repeat(300)}` }, 400, 'invalid_request'],
     [{ ...s3, endpoint: 's3.example' }, 400, 'invalid_request'],
     [{ ...s3, bucket: 'N' }, 400, 'invalid_request'],
     [{ ...s3, access_key: '' }, 400, 'invalid_request'],
