@@ -8,6 +8,8 @@ import { COMMIT_LATER, columnsOf, NOW, type Statement, statement, type Transacti
 
 /** How long the lease of the process that makes words lasts after its last renewal, ms. */
 const LEAD_MS = 3_000;
+/** The same, at most, after each loss of the lease within a batch has doubled it: one note may take longer than the lease. */
+const MOST_LEAD_MS = 60_000;
 /** Limits of a batch: notes, and bytes of their texts, but at least one. */
 const NOTES = 500;
 const BYTES = 2 * 1024 * 1024;
@@ -43,10 +45,10 @@ const KEYS = 'unnest($1::bigint[], $2::bigint[], $3::text[], $4::smallint[])';
 const KEY = 'feed, created_at, id, type';
 // A holder that is about to commit keeps the row locked. A moment far ahead is of a clock that was set back since.
 const LEAD = statement<object>('lead_words')`
-  UPDATE note_words_state SET holder = $1, until = ${NOW} + ${LEAD_MS}
+  UPDATE note_words_state SET holder = $1, until = ${NOW} + $2
   WHERE ctid = (
     SELECT ctid FROM note_words_state
-    WHERE version = ${SEARCH_VERSION} AND (holder = $1 OR NOT until BETWEEN ${NOW} AND ${NOW} + ${LEAD_MS})
+    WHERE version = ${SEARCH_VERSION} AND (holder = $1 OR NOT until BETWEEN ${NOW} AND ${NOW} + ${MOST_LEAD_MS})
     FOR UPDATE SKIP LOCKED
   ) RETURNING 1`;
 const LEAVE = statement('leave_words')`UPDATE note_words_state SET until = 0 WHERE holder = $1`;
@@ -104,6 +106,7 @@ export class WordMaker {
   /** Identifies this process. */
   readonly #name = randomUUID();
   #leadsUntil = 0;
+  #leadMs = LEAD_MS;
 
   /** @param ensureIndex makes the index of words, which may take minutes */
   constructor(
@@ -121,12 +124,16 @@ export class WordMaker {
    */
   async step(): Promise<boolean> {
     try {
-      return (await this.#leads()) && ((await this.#makeQueued()) || (await this.#makeNext()));
+      if (!(await this.#leads())) return false;
+      if ((await this.#makeQueued()) || (await this.#makeNext())) return true;
+      this.#leadMs = LEAD_MS;
     } catch (error) {
       if (!(error instanceof NotLeading)) throw error;
       this.#leadsUntil = 0;
-      return false;
+      // Else processes that need longer than the lease would take it from each other for ever.
+      this.#leadMs = Math.min(2 * this.#leadMs, MOST_LEAD_MS);
     }
+    return false;
   }
 
   /** Whether this process is the one that makes words, for some seconds. */
@@ -140,13 +147,13 @@ export class WordMaker {
   }
 
   async #leads(): Promise<boolean> {
-    return performance.now() < this.#leadsUntil - LEAD_MS / 2 || this.#lead();
+    return performance.now() < this.#leadsUntil - this.#leadMs / 2 || this.#lead();
   }
 
   async #lead(): Promise<boolean> {
     const now = performance.now();
-    const isLeading = (await this.#database.write(LEAD, [this.#name])).length > 0;
-    this.#leadsUntil = isLeading ? now + LEAD_MS : 0;
+    const isLeading = (await this.#database.write(LEAD, [this.#name, this.#leadMs])).length > 0;
+    this.#leadsUntil = isLeading ? now + this.#leadMs : 0;
     if (!isLeading && (await this.#database.write(DONE_UP_TO, [])).length === 0) throw new SearchEmptied();
     return isLeading;
   }
@@ -201,6 +208,7 @@ export class WordMaker {
     const made = Math.min(keys.length, ...late);
     const tokens = new Map<NoteKey, string>();
     for (const { n, metadata, content } of notes) {
+      if (!(await this.#leads())) throw new NotLeading();
       const key = keys[n - 1]!;
       if (n <= made)
         tokens.set(key, this.#tokensOf(key, { content: content ?? undefined, ...metaOf(metadata) }));
