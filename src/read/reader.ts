@@ -263,10 +263,11 @@ export class Reader {
     if (feed === undefined)
       return json(200, { notes: [], next: null }, robotsField(query.asked === undefined));
     const { readId } = feed;
+    // The list is dated as the feed was at its admission, so the key has its version.
     return this.#answer(
       exchange,
       readId,
-      `named-list ${base} ${readId} ${feed.key} ${pageKey(query)}`,
+      `named-list ${base} ${readId} ${feed.key} ${feed.version} ${pageKey(query)}`,
       async () => {
         const place = { base, readId, name };
         const asked = this.#asked(readId, query);
@@ -305,7 +306,9 @@ export class Reader {
   async namedNote(exchange: NamedRequest, feed: Feed, id: string): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
-    return this.#answer(exchange, readId, `named-note ${base} ${readId} ${feed.key} ${id}`, async () => {
+    // Dated as the list is.
+    const key = `named-note ${base} ${readId} ${feed.key} ${feed.version} ${id}`;
+    return this.#answer(exchange, readId, key, async () => {
       const place = { base, readId, name };
       const attachments = this.#attachments(place);
       const note = await loadNote(this.#storage, feed, id);

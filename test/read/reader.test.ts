@@ -4,6 +4,7 @@ import type { Feed } from '../../src/feeds/feed.ts';
 import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { Note } from '../../src/feeds/note.ts';
 import type { Answer } from '../../src/http/answer.ts';
+import { httpDate, settledAt } from '../../src/http/conditional.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { ReadCache } from '../../src/read/cache.ts';
 import { FileBodies } from '../../src/read/file-bodies.ts';
@@ -82,6 +83,7 @@ function counted({
     records: { find: async () => [] as readonly OperatorRecord[] },
     feedByReadId: async (readId: ReadId) => (readId === READ_ID ? FEED : undefined),
     page: async () => ({ notes, next: undefined }),
+    note: async () => notes[0],
     search: async () => {
       counts.searches += 1;
       return { notes, next: undefined, isCurrent };
@@ -284,5 +286,28 @@ t.test(
     t.match(text(mine), '/key/');
     const theirs = await reader.namedList(here, { name: other, feed: { ...FEED, key: '2', name: other } });
     t.notMatch(text(theirs), '/key/');
+  },
+);
+
+t.test(
+  'a view by name of a feed that changed after its admission is not taken for one of before',
+  async (t) => {
+    const { reader } = counted();
+    const changed: Feed = { ...FEED, changedAt: FEED.changedAt + 60_000, version: '2' };
+    const here = request('http://notes.example');
+    const since = httpDate(settledAt(FEED.changedAt));
+    const later = {
+      ...here,
+      header: (name: string) => (name === 'if-modified-since' ? since : undefined),
+    } as unknown as Exchange;
+    const views = [
+      (asked: Exchange, feed: Feed) => reader.namedList(asked, { name: feed.name, feed }),
+      (asked: Exchange, feed: Feed) => reader.namedNote(asked, feed, NOTE.id),
+    ];
+    for (const view of views) {
+      // It was admitted before the change, while its password was checked, and reads the notes after it.
+      await view(here, FEED);
+      t.equal((await view(later, changed)).status, 200);
+    }
   },
 );
