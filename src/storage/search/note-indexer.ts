@@ -93,7 +93,7 @@ export class NoteIndexer {
   #needsCheck: boolean;
   /** Failures since everything was last indexed. */
   #failures = 0;
-  /** The code of the error for which the notes of a feed cannot be read; it is told once. */
+  /** The code of the error for which the notes of a feed cannot be read; it is told once, and searches are not current until then. */
   #unreadable: string | undefined;
   #isRetrying = false;
   #searches = 0;
@@ -153,7 +153,9 @@ export class NoteIndexer {
     if (this.#searches >= MOST_SEARCHES) throw busy('Too many searches at once');
     this.#searches += 1;
     try {
-      const isWaiting = this.#changes.has(feed) || this.#sent.includes(feed) || this.#comparisons.has(feed);
+      const isChanged = this.#changes.has(feed) || this.#sent.includes(feed) || this.#comparisons.has(feed);
+      // What could not be read is indexed by a retry, of which nobody is told.
+      const isWaiting = isChanged || this.#unreadable !== undefined;
       const page = (await this.#ask(feed, search)) ?? (await this.#askLater(feed, search));
       return { ...page, isCurrent: !isWaiting };
     } finally {
@@ -308,9 +310,11 @@ export class NoteIndexer {
     }
     if (this.#needsCheck) this.#checking = this.#check();
     if (isDone) this.#failures = 0;
-    if (!isDone || this.#isRetrying) return;
-    if (unreadable !== undefined && this.#unreadable === undefined)
+    if (unreadable !== undefined && this.#unreadable === undefined) {
       this.#log.error('notes of a feed cannot be read for the search index', { code: unreadable });
+      this.#unreadable = unreadable;
+    }
+    if (!isDone || this.#isRetrying) return;
     this.#unreadable = unreadable;
     if (unreadable !== undefined) void this.#retry();
   }
