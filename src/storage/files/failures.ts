@@ -2,12 +2,12 @@ import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import { isDiskFull, storageFull, storeUnavailable, withoutPath } from '../failures.ts';
 
-const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM']);
+const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM', 'ENAMETOOLONG']);
 const UNAVAILABLE = new Set(
   'EROFS EACCES EPERM EIO ENOENT ENOTDIR ENODEV ENOTCONN ESTALE ETIMEDOUT EMFILE ENFILE'.split(' '),
 );
 
-/** Nothing that may be read is there: no file, a link, a folder, or one that this process may not open. */
+/** Nothing that may be read is there: no file, a link, a folder, or one that this process may not open. Nor is what has too long a name, as the metadata of a note whose own name fits. */
 export function isAbsent(error: unknown): boolean {
   return ABSENT.has(errorCode(error) ?? '');
 }
