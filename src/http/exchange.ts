@@ -289,8 +289,11 @@ let lastBase = { host: '', scheme: '', base: '' };
 /** @throws Refusal `invalid_request` for an invalid host */
 export function baseUrlFromHost(host: string, scheme: 'http' | 'https'): string {
   if (host !== lastBase.host || scheme !== lastBase.scheme) {
-    if (!HOST.test(host)) throw new Refusal('invalid_request', 'The Host header does not name a host.');
-    lastBase = { host, scheme, base: `${scheme}://${host.toLowerCase()}` };
+    const base = `${scheme}://${host.toLowerCase()}`;
+    // Some of that form are in no URL: `a:99999`, `1.2.3.256`, `[::::]`.
+    if (!HOST.test(host) || !URL.canParse(base))
+      throw new Refusal('invalid_request', 'The Host header does not name a host.');
+    lastBase = { host, scheme, base };
   }
   return lastBase.base;
 }

@@ -47,6 +47,11 @@ const refused = [
   '::1',
   '[]',
   '[::1]x',
+  // No URL can have these.
+  'a:65536',
+  '1.2.3.256',
+  '[::::]',
+  'xn--a',
   'a'.repeat(254),
 ];
 for (const host of refused) {
