@@ -4,7 +4,7 @@
  */
 const { spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
-const { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
+const { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const { stripTypeScriptTypes } = require('node:module');
 const { dirname, join } = require('node:path');
 
@@ -41,6 +41,9 @@ function plain(source) {
 async function make() {
   process.umask(0o022);
   const { sources, sha256 } = read();
+  // A copy that breaks off leaves files of both, and the sources that the mark names may come back. Another process may have
+  // just made this one.
+  if (!isMade()) rmSync(MARK, { force: true });
   for (const [path, bytes] of sources) {
     if (!path.endsWith('.ts')) put(join(BUILD, path), bytes);
     // Types become spaces, so lines and columns stay.

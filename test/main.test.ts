@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
@@ -51,6 +51,10 @@ t.test(
     for (const n of [1, 1, 2]) t.equal((await enter(t, main(n), { dir })).stdout, `${n} build/src/main.js\n`);
     writeFileSync(join(dir, 'workers', 'more.ts'), 'enum No { copy }');
     t.match((await enter(t, main(2), { dir })).stdout, /^2 .*\/src\/main.ts\n/);
+    // A copy of other sources that broke off has replaced a part of it, and these sources come back.
+    t.match((await enter(t, main(3), { dir })).stdout, /^3 .*\/src\/main.ts\n/);
+    rmSync(join(dir, 'workers', 'more.ts'));
+    t.equal((await enter(t, main(2), { dir })).stdout, '2 build/src/main.js\n');
   },
 );
 
