@@ -295,7 +295,8 @@ function keep(path: string, before: string, isSecond: boolean): string | undefin
     return before;
   } catch (error) {
     const code = errorCode(error) ?? '';
-    if (code === 'ENOENT') return undefined;
+    // No file has a name that is too long, as that of the metadata of a placed note may be.
+    if (code === 'ENOENT' || code === 'ENAMETOOLONG') return undefined;
     if (isSecond && NO_LINKS.has(code)) return '';
     throw error;
   }

@@ -7,7 +7,10 @@ const UNAVAILABLE = new Set(
   'EROFS EACCES EPERM EIO ENOENT ENOTDIR ENODEV ENOTCONN ESTALE ETIMEDOUT EMFILE ENFILE'.split(' '),
 );
 
-/** Nothing that may be read is there: no file, a link, a folder, or one that this process may not open. Nor is what has too long a name, as the metadata of a note whose own name fits. */
+/**
+ * Nothing that may be read is there: no file, a link, a folder, or one that this process may not open; nor has a file a name
+ * that is too long, as that of the metadata of a placed note may be.
+ */
 export function isAbsent(error: unknown): boolean {
   return ABSENT.has(errorCode(error) ?? '');
 }
@@ -27,7 +30,14 @@ export function asRefusal(error: unknown): unknown {
   if (error instanceof Refusal) return error;
   const code = errorCode(error) ?? '';
   if (isDiskFull(code)) return storageFull(withoutPath(error));
+  if (code === 'ENAMETOOLONG') return nameTooLong(withoutPath(error));
   return UNAVAILABLE.has(code) ? unavailable(error) : withoutPath(error);
+}
+
+function nameTooLong(cause: unknown): Refusal {
+  const message =
+    'The name of the file of this note leaves no room for that of its metadata: give it a shorter one.';
+  return new Refusal('invalid_request', message, { cause });
 }
 
 /** Throws the refusal that a failure of the disk means, or the failure. */
