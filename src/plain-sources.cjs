@@ -4,7 +4,15 @@
  */
 const { spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
-const { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
+const {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} = require('node:fs');
 const { stripTypeScriptTypes } = require('node:module');
 const { dirname, join } = require('node:path');
 
@@ -51,6 +59,8 @@ async function make() {
   }
   const { bundleAll } = await import(join(BUILD, 'src', 'web', 'bundle.js'));
   put(join(BUILD, 'src', 'web', 'bundles.json'), JSON.stringify(await bundleAll()));
+  // After a power cut the mark must not be there without the bytes of the files.
+  spawnSync('sync');
   put(MARK, sha256);
 }
 

@@ -210,13 +210,18 @@ t.test('several messages at once are answered, but not any number', async (t) =>
   t.match(await send(service.url, batch(21)), { status: 400, json: { error: { code: -32600 } } });
 });
 
-t.test('a call that is cancelled in the same request is answered, so it holds nothing for good', async (t) => {
-  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
-  const batch = [callOf('get_feed', { feed: 'unmade', padding: 'x'.repeat(300_000) }), cancelled];
-  // More of these than large bodies that are handled at once.
-  const replies = await Promise.all(Array.from({ length: 5 }, () => send(service.url, JSON.stringify(batch))));
-  for (const reply of replies) t.match(resultsIn(reply), [{ isError: true }]);
-});
+t.test(
+  'a call that is cancelled in the same request is answered, so it holds nothing for good',
+  async (t) => {
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    const batch = [callOf('get_feed', { feed: 'unmade', padding: 'x'.repeat(300_000) }), cancelled];
+    // More of these than large bodies that are handled at once.
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, () => send(service.url, JSON.stringify(batch))),
+    );
+    for (const reply of replies) t.match(resultsIn(reply), [{ isError: true }]);
+  },
+);
 
 t.test('a picture of 11 MB is taken, a body of more than 16 MiB or of many values is not', async (t) => {
   const large = picture('png', 11_000_000);
