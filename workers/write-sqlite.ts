@@ -15,7 +15,8 @@ import { callMethod, endIfLost, post, serveCalls } from './serve-calls.ts';
 /** Retry interval of a failed clean-up, ms. */
 const CLEAR_AGAIN_MS = 10_000;
 
-const { path, maxFeeds, maxBytes, keepDays, licenseKeys, makesTables } = workerData as SqliteWriterData;
+const { path, maxFeeds, maxBytes, keepDays, licenseKeys, makesTables, lastRow } =
+  workerData as SqliteWriterData;
 // Loaded only if needed.
 const isLicenseValid = licenseKeys && (await import('../src/licenses/licenses.ts')).licenseCheck(licenseKeys);
 
@@ -24,7 +25,8 @@ serveCalls(() => {
   if (makesTables) migrate(connection.db, keepDays);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
   const pictures = new Pictures(connection.db);
-  const writes = new Writes(connection.db, pictures, { maxFeeds, maxBytes, keepDays, isLicenseValid });
+  const rules = { maxFeeds, maxBytes, keepDays, isLicenseValid };
+  const writes = new Writes(connection.db, pictures, rules, lastRow);
   const log = new WriteLog(connection.db);
   const commit = groupCommit(connection, writes, pictures, log);
 

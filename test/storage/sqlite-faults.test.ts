@@ -123,6 +123,24 @@ t.test('what the writing thread did last may be unheard of when it dies', async 
   t.equal((await storage.feed(name))?.noteCount, 2);
 });
 
+t.test('no note gets the place of one that is gone when the writing thread has died', async (t) => {
+  const threads: Worker[] = [];
+  const noted = (thread: Worker) => threads.push(thread);
+  process.on('worker', noted);
+  const storage = await opened(t, await dataFolder(t));
+  process.off('worker', noted);
+  const [first, last, next] = [newNote('first'), newNote('last'), newNote('next')];
+  await post(storage, name, first);
+  await post(storage, name, last);
+  const feed = (await storage.feed(name))!;
+  const [place] = (await storage.arrivals(feed, undefined, 1))!.notes;
+  t.equal(place?.id, last.id);
+  await edits(storage).remove(name, last.id);
+  await threads[0]?.terminate();
+  await post(storage, name, next);
+  t.match(await storage.arrivals(feed, place, 10), { notes: [{ id: next.id }] });
+});
+
 t.test('a write that cannot be made fails alone', async (t) => {
   const storage = await opened(t, await dataFolder(t), { maxBytes: 100 });
   const first = newNote('first');

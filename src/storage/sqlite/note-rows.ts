@@ -37,12 +37,16 @@ const SWEPT_COLUMNS = `${CONTENTLESS_COLUMNS}, NULL AS content, row, notes.feed,
 /** The rows of notes with their tags, keys and expiries. The caller keeps the counters of feeds and the freed keys. */
 export class NoteRows {
   readonly #sql: ReturnType<typeof prepareStatements>;
-  /** Rows are the order in which notes came, so none has the number of one that was removed while the process runs. */
-  #lastRow: number;
+  readonly #lastRow: Float64Array;
 
-  constructor(db: Database) {
+  /**
+   * @param lastRow shared by all threads that write, one after the other: rows are the order in which notes came, so none has the
+   * number of one that was removed while the process runs
+   */
+  constructor(db: Database, lastRow: Float64Array = new Float64Array(1)) {
     this.#sql = prepareStatements(db);
-    this.#lastRow = this.#sql.lastRow.get()!.row ?? 0;
+    this.#lastRow = lastRow;
+    lastRow[0] = Math.max(lastRow[0]!, this.#sql.lastRow.get()!.row ?? 0);
   }
 
   /** The first of those types, of all if undefined, that has not expired. */
@@ -77,10 +81,11 @@ export class NoteRows {
 
   insert(note: InsertedNote): void {
     const { feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key } = note;
-    this.#lastRow += 1;
-    const place = [this.#lastRow, feed, id, type, created_at, modified_at] as const;
+    const row = this.#lastRow[0]! + 1;
+    this.#lastRow[0] = row;
+    const place = [row, feed, id, type, created_at, modified_at] as const;
     this.#sql.insert.run(...place, metadata, sha256, size, content, image_key);
-    this.#addBeside(note, this.#lastRow);
+    this.#addBeside(note, row);
   }
 
   replace(row: number, content: NoteContent, modifiedAt: number): void {

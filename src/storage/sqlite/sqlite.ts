@@ -74,6 +74,8 @@ export interface SqliteWriterData {
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
   /** Only at the first start: later a database without tables has lost them, and is not to become an empty one. */
   makesTables: boolean;
+  /** The last row that a note got, in shared memory, because a thread that dies is replaced by another one. */
+  readonly lastRow: Float64Array;
 }
 
 interface Threads {
@@ -155,7 +157,8 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   ) {
     super(commits);
     const { path } = file;
-    this.#writerData = { path, maxFeeds, maxBytes, keepDays, licenseKeys, makesTables: true };
+    const lastRow = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+    this.#writerData = { path, maxFeeds, maxBytes, keepDays, licenseKeys, makesTables: true, lastRow };
     const reader: SqliteReaderData = { path, serves: 'notes' };
     const checkpoints = new ThreadCalls<Checkpoints>('checkpoint-sqlite', reader);
     let isCopying = false;

@@ -84,10 +84,11 @@ export class Writes {
   /** Their counts and dates are written once, in `finish()`. */
   readonly #changed = new Set<OpenFeed>();
 
-  constructor(db: Database, pictures: Pictures, rules: WritingRules) {
+  /** @param lastRow see `NoteRows` */
+  constructor(db: Database, pictures: Pictures, rules: WritingRules, lastRow?: Float64Array) {
     this.#rules = rules;
     this.#sql = prepareStatements(db);
-    this.#notes = new NoteRows(db);
+    this.#notes = new NoteRows(db, lastRow);
     this.#pictures = pictures;
     this.recount();
   }
