@@ -1,17 +1,19 @@
 /** Keys and expiries in metadata files: written by hand, found again after a start, and kept in `.marks`. */
 import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile } from '../../src/feeds/names.ts';
 import type { NoteMeta } from '../../src/feeds/note.ts';
 import { MARKS_LIMITS } from '../../src/storage/files/mark-keeper.ts';
 import { endLine } from '../../src/storage/files/marks.ts';
+import { CLOCK_TICK_MS } from '../../src/storage/files/stamp.ts';
 import type { FolderWatch } from '../../src/storage/files/watch-thread.ts';
 import { WriterThread } from '../../src/storage/files/writer-thread.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
-import { NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import { edits, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
 import { dataFolder, opened } from './files-support.ts';
 
@@ -193,4 +195,32 @@ t.test('feeds of few notes have no `.marks`', async (t) => {
   for (let n = 0; n < 20; n += 1) await post(storage, name, keyed(`${n}`));
   await storage.close();
   t.notOk((await readdir(join(dir, name))).includes('.marks'));
+});
+
+t.test('a note that comes back has no mark that it had before', async (t) => {
+  const dir = await dataFolder(t);
+  // `.marks` vouches for what has just been written.
+  const options = { marksLimits: { ...marksLimits, unsaved: 2, marginMs: 0 } };
+  let storage = await opened(t, dir, options);
+  const titled = () => newNote('text', 'md', { title: 'T', tags: [] });
+  const back = titled();
+  await post(storage, name, titled());
+  await post(storage, name, back);
+  await edits(storage).describe(name, back.id, { expires: Date.now() + 3_600_000 });
+  for (let n = 0; n < 2; n += 1) await post(storage, name, titled());
+  t.ok(await eventually(async () => (await marksIn(dir)).includes(back.id)));
+  await edits(storage).remove(name, back.id);
+  // As if it had been to expire sooner.
+  const text = (await marksIn(dir)).replace(/^\d+/gm, (expires) => '1'.padEnd(expires.length, '0'));
+  await writeFile(join(dir, name, '.marks'), text);
+  await storage.write({ kind: 'import', name, target: OPEN, notes: [back], limits: NO_LIMITS });
+  // More than the clock of the file system may be late.
+  await wait(CLOCK_TICK_MS);
+  for (let n = 0; n < 4; n += 1) await post(storage, name, titled());
+  t.ok(await eventually(async () => (await marksIn(dir)).length > text.length));
+  await storage.close();
+  storage = await opened(t, dir, options);
+  // It waits until all marks are known.
+  await storage.tags((await storage.feed(name))!, '');
+  t.ok((await listed(storage)).includes(back.id));
 });

@@ -156,7 +156,8 @@ export class IndexedFeed {
     }
     for (const { file, meta } of put) {
       if (meta) this.unsaved += 1;
-      if (this.marks?.remove(file) || !this.isMarked) this.recordMarkChange(file);
+      // Also if it has no mark: `.marks` may have that of a note with this file which is gone.
+      if (this.marks?.remove(file) || meta || !this.isMarked) this.recordMarkChange(file);
     }
     for (const file of gone) {
       this.marks?.remove(file);
