@@ -224,3 +224,17 @@ t.test('a note that comes back has no mark that it had before', async (t) => {
   await storage.tags((await storage.feed(name))!, '');
   t.ok((await listed(storage)).includes(back.id));
 });
+
+t.test('a data folder that is away says nothing of marks', async (t) => {
+  const [dir, away] = [join(await dataFolder(t), 'data'), join(await dataFolder(t), 'away')];
+  await mkdir(dir);
+  const id = await place(dir, handMade('k'));
+  // Without a watch, which would look for the marks before the folder is away.
+  const watch: FolderWatch = { start: async () => {}, order: () => {}, close: async () => {} };
+  const storage = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch });
+  const feed = (await storage.feed(name))!;
+  await rename(dir, away);
+  await t.rejects(storage.tags(feed, ''), { code: 'store_unavailable' });
+  await rename(away, dir);
+  t.equal(await answering(storage, 'k'), id);
+});

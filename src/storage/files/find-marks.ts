@@ -1,12 +1,13 @@
 import { lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { NoteFile } from '../../feeds/names.ts';
 import { isGone } from './failures.ts';
 import { type Mark, markOf, parseMarks } from './marks.ts';
 import { MARKS_FILE, noteOfMetaFile } from './names.ts';
 import { readWhole } from './read-file.ts';
 import { readMetaFile, UnreadableFile } from './read-metadata.ts';
+import * as sys from './syscalls.ts';
 
 /** Files looked at, and open for reading, at once. */
 const AT_ONCE = 64;
@@ -23,6 +24,7 @@ export interface MarksRead {
  * Finds the marks of all notes of a feed. Reads `.marks`, and the metadata files that changed since it was complete: by
  * their ctime, which a copy or a move of the file into the folder sets, too. Blocks the thread that calls it for some ms at a time.
  * @param pause is waited for between two pieces of work
+ * @throws the system's error; also if the whole data folder is absent, because its files may come back
  */
 export async function findMarks(
   folder: string,
@@ -48,6 +50,7 @@ export async function findMarks(
     found(batch.filter((mark) => mark !== undefined));
     await pause();
   }
+  await sys.lstat(dirname(folder));
   return { bytes: file?.bytes.byteLength ?? 0, lines, unsaved };
 }
 
