@@ -126,7 +126,8 @@ export class ThreadCalls<T> {
     const worker = this.#worker;
     this.#worker = undefined;
     if (!worker) return;
-    const ended = once(worker, 'exit');
+    // An error ends it, too.
+    const ended = once(worker, 'exit').catch(() => {});
     worker.postMessage(CLOSE);
     await ended;
   }

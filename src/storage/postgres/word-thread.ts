@@ -72,7 +72,8 @@ export class WordThread {
     const worker = this.#worker;
     if (!worker) return;
     worker.ref();
-    const ended = once(worker, 'exit');
+    // An error ends it, too.
+    const ended = once(worker, 'exit').catch(() => {});
     worker.postMessage(CLOSE);
     const late = setTimeout(() => worker.terminate(), CLOSE_MS);
     await ended;
