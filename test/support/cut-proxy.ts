@@ -1,9 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** How a connection ends: `upload` once some of a request's body was passed on, `answer` when the service begins to answer. */
-export type CutIn = 'upload' | 'answer';
+/**
+ * How a connection ends: `upload` once some of a request's body was passed on, `answer` when the service begins to answer, `page` in
+ * the middle of what it answers.
+ */
+export type CutIn = 'upload' | 'answer' | 'page';
 
+/** Bytes that are missing at the end of an answer that is cut in its middle. */
+const MISSING_BYTES = 200;
 /** Bytes of a long request that reach the service before it is cut: its head, and some of its body. */
 const UPLOADED_BYTES = 20_000;
 
@@ -88,7 +93,9 @@ export class CutProxy {
       if (armed?.where === 'upload' && sent > UPLOADED_BYTES) armed.cut();
     });
     upstream.on('data', (data) => {
-      if (this.#armed?.where === 'answer' && sent > 0) this.#armed.cut();
+      const armed = sent > 0 ? this.#armed : undefined;
+      if (armed?.where === 'answer') armed.cut();
+      else if (armed?.where === 'page') client.write(data.subarray(0, -MISSING_BYTES), armed.cut);
       else client.write(data);
     });
   }

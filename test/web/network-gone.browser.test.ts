@@ -170,6 +170,23 @@ t.test('a text is posted with a picture', async (t) => {
     }
 });
 
+t.test('a page breaks off in its middle', async (t) => {
+  const { page, proxy, feed } = await walk(t, 'middle', '', { serviceWorkers: 'block' });
+  const breaks = async (request: string, act: () => Promise<unknown>) => {
+    const isCut = proxy.cutIn('page', request);
+    await act();
+    await isCut();
+  };
+  await breaks('GET /middle ', () => feed.post('Second'));
+  await proxy.mend();
+  await page.waitForSelector('article:has-text("Second")');
+  await breaks('GET /middle/', () => choose(page, 'First', 'edit'));
+  await says(t, page, /cannot be read now/);
+  await proxy.mend();
+  await choose(page, 'First', 'edit');
+  await page.waitForSelector('article .box.open');
+});
+
 t.test('an edit of a text is saved', async (t) => {
   for (const when of ['before', 'answer'] as const) {
     const { page, proxy, feed } = await walk(t, `edit-${when}`);

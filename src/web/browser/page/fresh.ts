@@ -8,5 +8,8 @@ export async function freshPage(url = location.href): Promise<{ status: number; 
   const options: RequestInit = { cache: 'no-cache', headers: { Accept: 'text/html' } };
   const answer = await fetch(url, options).catch(() => undefined);
   if (!answer?.ok || answer.redirected) return { status: answer?.ok ? 0 : (answer?.status ?? 0) };
-  return { status: 200, page: new DOMParser().parseFromString(await answer.text(), 'text/html') };
+  // The connection may end in the middle of the page.
+  const text = await answer.text().catch(() => undefined);
+  if (text === undefined) return { status: 0 };
+  return { status: 200, page: new DOMParser().parseFromString(text, 'text/html') };
 }
