@@ -332,15 +332,14 @@ t.test('a title image is chosen', async (t) => {
 
 t.test('settings are saved', async (t) => {
   const { page, proxy, feed } = await walk(t, 'settings', '/settings');
-  for (const when of ['before', 'answer'] as const) {
+  for (const [when, request, days] of [
+    ['before', '', 31],
+    ['answer', 'POST /settings/details ', 30],
+    ['page', 'GET /settings/settings', 29],
+  ] as const) {
     for (const [field, value, button, saved] of [
       ['#title', `Title ${when}`, 'Save changes', /^The profile is saved/],
-      [
-        '#keep_days',
-        when === 'before' ? '31' : '30',
-        'Save what is kept',
-        /^How long notes are kept is saved/,
-      ],
+      ['#keep_days', String(days), 'Save what is kept', /^How long notes are kept is saved/],
     ] as const) {
       await page.fill(field, value);
       if (field === '#keep_days') {
@@ -348,7 +347,7 @@ t.test('settings are saved', async (t) => {
         await page.click('text=Remove what is older');
       }
       if (when === 'before') await proxy.cut();
-      else proxy.cutIn('answer', `POST /${feed.name}/details `);
+      else proxy.cutIn(when, request);
       await page.click(`text=${button}`);
       await page.waitForSelector('.not-saved:has-text("What you typed is still here")');
       t.equal(await page.inputValue(field), value);
@@ -360,7 +359,7 @@ t.test('settings are saved', async (t) => {
     }
     t.match((await feed.get()).json, {
       title: `Title ${when}`,
-      keep: { days: when === 'before' ? 31 : 30 },
+      keep: { days },
     });
   }
 });

@@ -14,10 +14,12 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
     headers: { Accept: 'text/html' },
   };
   const answer = await fetch(form.action, options).catch(() => undefined);
+  // The connection may end in the middle of the page.
+  const text = await answer?.text().catch(() => undefined);
   button.disabled = false;
-  if (answer === undefined)
+  if (text === undefined)
     return say(form, 'The service cannot be reached. What you typed is still here: please try again.');
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const page = new DOMParser().parseFromString(text, 'text/html');
   const fresh = page.getElementById(section.id);
   const problem = page.querySelector('main > .alert');
   // The page for logging in, or for unlocking the feed, has no such section.
