@@ -364,6 +364,16 @@ t.test('settings are saved', async (t) => {
   }
 });
 
+t.test('settings are saved while the service has too much to do', async (t) => {
+  const { page } = await walk(t, 'settings-busy', '/settings');
+  await page.route('**/details', (route) => route.fulfill({ status: 503, body: 'Busy' }));
+  await page.fill('#title', 'Mine');
+  await page.click('text=Save changes');
+  await page.waitForSelector('.not-saved');
+  t.match(await page.textContent('.not-saved'), UNREACHED);
+  t.equal(await page.inputValue('#title'), 'Mine');
+});
+
 t.test('a read id is changed', async (t) => {
   const { page, proxy, feed } = await walk(t, 'read-id', '/settings');
   await proxy.cut();

@@ -1,5 +1,7 @@
 import { toast } from '../page/toast.ts';
 
+const UNREACHED = 'The service cannot be reached. What you typed is still here: please try again.';
+
 /**
  * Sends a form of the settings page and shows its section as the service answers it, so that what was typed into other sections
  * stays.
@@ -17,16 +19,17 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
   // The connection may end in the middle of the page.
   const text = await answer?.text().catch(() => undefined);
   button.disabled = false;
-  if (text === undefined)
-    return say(form, 'The service cannot be reached. What you typed is still here: please try again.');
+  if (answer === undefined || text === undefined) return say(form, UNREACHED);
   const page = new DOMParser().parseFromString(text, 'text/html');
   const fresh = page.getElementById(section.id);
   const problem = page.querySelector('main > .alert');
-  // The page for logging in, or for unlocking the feed, has no such section.
+  // The page for logging in, or for unlocking the feed, has no such section. Neither has one of a service that has failed.
   if (fresh === null)
     return say(
       form,
-      'This is not saved, because this page is locked by now. Open it in another tab, and then save here.',
+      answer.status >= 500
+        ? UNREACHED
+        : 'This is not saved, because this page is locked by now. Open it in another tab, and then save here.',
     );
   if (problem !== null) return say(form, problem.textContent!);
   const done = fresh.querySelector('.done');
