@@ -150,6 +150,22 @@ t.test('what waits is sent when the service is back, though the browser was neve
   t.same(await textsOf(feed), ['Second', 'First']);
 });
 
+t.test('a text is posted where a proxy asks for a login', async (t) => {
+  const { page, feed, address } = await walk(t, 'asked');
+  const login = { status: 200, contentType: 'text/html', body: '<title>Log in</title>' };
+  await page
+    .context()
+    .route(address, (route) =>
+      route.request().method() === 'POST' ? route.fulfill(login) : route.fallback(),
+    );
+  await write(page, 'Second');
+  await page.waitForSelector('#waiting li:has-text("Second")');
+  await page.context().unroute(address);
+  await page.click('#waiting [data-action=send]');
+  await page.waitForSelector('article:has-text("Second")');
+  t.same(await textsOf(feed), ['Second', 'First']);
+});
+
 t.test('a text is posted with a picture', async (t) => {
   for (const serviceWorkers of WORKERS)
     for (const where of ['upload', 'answer'] as const) {

@@ -16,6 +16,9 @@ export interface ApiRequest {
   readonly onProgress?: ((part: number) => void) | undefined;
 }
 
+/** The status of an answer that has no JSON. */
+const NO_CONTENT = 204;
+
 /** The way out of a failure. */
 interface WayOut {
   readonly label: string;
@@ -69,13 +72,16 @@ export function sendForEtag<T>(asked: ApiRequest): Promise<{ json: T; etag: stri
     request.open(method, path);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, headerBytes(value));
     request.upload.onprogress = ({ loaded, total }) => onProgress?.(loaded / total);
+    const failUnreached = () => fail('The service cannot be reached. Please try again.');
     request.onload = () => {
+      const { status } = request;
       const answer = parseJson(request.responseText);
-      if (request.status >= 200 && request.status < 300)
-        return resolve({ json: answer as T, etag: request.getResponseHeader('ETag') ?? '' });
-      void refusalOf(request, answer).then(reject);
+      if (status < 200 || status >= 300) return void refusalOf(request, answer).then(reject);
+      // A network or a proxy that asks for a login answers with pages of its own.
+      if (answer === undefined && status !== NO_CONTENT) return failUnreached();
+      resolve({ json: answer as T, etag: request.getResponseHeader('ETag') ?? '' });
     };
-    request.onerror = () => fail('The service cannot be reached. Please try again.');
+    request.onerror = failUnreached;
     request.onabort = () => fail('Cancelled.');
     signal?.addEventListener('abort', () => request.abort());
     request.send(body ?? null);
