@@ -2,7 +2,8 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { axeFindings, contrastFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
-import { PIXEL } from '../support/pictures.ts';
+import { eventually } from '../support/eventually.ts';
+import { PIXEL, picture } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
 const browser = await startBrowser(t);
@@ -101,6 +102,24 @@ t.test('an edit that cannot be sent keeps what was written', async (t) => {
   t.equal(await page.inputValue('#edit-text'), 'Not sent yet');
   await page.click('article .primary');
   await page.waitForSelector('article:focus:has-text("Not sent yet")');
+});
+
+t.test('a save that is cancelled while its picture is prepared changes nothing', async (t) => {
+  const { page } = await visit(t, browser);
+  const { json: note } = await post(`${url}/cancelled`, 'Before');
+  await page.addInitScript(`createImageBitmap = () => new Promise((_, reject) => {
+    goOn = () => reject(new Error('not a picture'));
+  })`);
+  await page.goto(`${url}/cancelled`);
+  await edit(page, 'Before');
+  await page.fill('#edit-text', 'Mine');
+  await page.setInputFiles('article [type=file]', { ...FILE, buffer: picture('png', 2_000_000) });
+  await page.click('article .primary');
+  await page.click('article .sending button');
+  if (!(await eventually(() => page.evaluate<boolean>("typeof goOn === 'function'")))) t.fail('not prepared');
+  await page.evaluate('goOn()');
+  await page.waitForSelector('article .status:has-text("Cancelled.")');
+  t.equal((await ask(`${url}/api/v1/feeds/cancelled/notes/${note.id}`)).json.content, 'Before');
 });
 
 t.test('a note is edited with the keyboard alone', async () => {

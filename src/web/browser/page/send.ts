@@ -83,6 +83,8 @@ export function sendForEtag<T>(asked: ApiRequest): Promise<{ json: T; etag: stri
     };
     request.onerror = failUnreached;
     request.onabort = () => fail('Cancelled.');
+    // While the body was prepared.
+    if (signal?.aborted) return fail('Cancelled.');
     signal?.addEventListener('abort', () => request.abort());
     request.send(body ?? null);
   });
