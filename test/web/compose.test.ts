@@ -369,6 +369,27 @@ t.test('an upload shows how far it is, and can be cancelled with nothing lost', 
   await page.unroute(`${url}/cancelled`);
 });
 
+t.test('nothing is typed into a note that is being sent', async (t) => {
+  const { page } = await visit(t, browser);
+  await post(`${url}/held`, 'Before');
+  await page.goto(`${url}/held`);
+  await boxIsReady(page);
+  await page.fill('#note-text', 'First');
+  const held = Promise.withResolvers<void>();
+  await page.route(`${url}/held`, async (route) => {
+    if (route.request().method() === 'POST') await held.promise;
+    await route.fallback();
+  });
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('#compose .sending progress');
+  await page.keyboard.type(' and more');
+  t.equal(await page.inputValue('#note-text'), 'First');
+  held.resolve();
+  await page.waitForSelector('article:has-text("First")');
+  await page.keyboard.type('Second');
+  t.equal(await page.inputValue('#note-text'), 'Second');
+});
+
 t.test('pictures that are off are explained', async (t) => {
   await page.goto(`${url}/refused`);
   await page.focus('#note-text');

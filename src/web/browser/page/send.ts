@@ -126,8 +126,11 @@ function linkTo({ label, href }: WayOut): HTMLAnchorElement {
   return link;
 }
 
-/** Progress, result and cancel button of a form, or of another part of a page, that sends something. */
-export function uploadStatus(form: HTMLElement) {
+/**
+ * Progress, result and cancel button of a form, or of another part of a page, that sends something.
+ * @param hold called when it begins and when it has ended
+ */
+export function uploadStatus(form: HTMLElement, hold: (isBusy: boolean) => void = () => {}) {
   const sending = find<HTMLElement>(form, '.sending');
   const progress = find<HTMLProgressElement>(sending, 'progress');
   const status = find(form, '.status');
@@ -141,6 +144,7 @@ export function uploadStatus(form: HTMLElement) {
     sending.hidden = !isBusy;
     form.ariaBusy = isBusy ? 'true' : null;
     if (submit !== null) submit.disabled = isBusy;
+    hold(isBusy);
   }
 
   /** Says why a request failed. The link that helps opens a new tab, because this page holds text that was not sent yet. */

@@ -30,8 +30,8 @@ export function writingBox(
   },
 ) {
   const { draft: feed = '' } = form.dataset;
-  const status = uploadStatus(form);
   const fields = noteFields(form);
+  const status = uploadStatus(form, hold);
   const text = form.querySelector<HTMLTextAreaElement>('[name=text]');
   const titled = find<HTMLElement>(form, '.titled');
   const addTitle = find<HTMLElement>(form, '[data-action=title]');
@@ -133,6 +133,13 @@ export function writingBox(
     const isShown = find<HTMLInputElement>(titled, 'input').value !== '';
     titled.hidden = !isShown;
     addTitle.hidden = isShown;
+  }
+
+  /** What is typed while a note is sent would be in no note, and the box is emptied afterwards. */
+  function hold(isBusy: boolean): void {
+    const alts = form.querySelectorAll<HTMLInputElement>('.attachments .alt');
+    for (const field of [...fields, ...alts])
+      if (!(field instanceof HTMLSelectElement)) field.readOnly = isBusy;
   }
 
   function isSending(): boolean {
