@@ -213,6 +213,40 @@ t.test('what is refused stays, and goes back into the box', async (t) => {
   t.equal(await page.inputValue('.attachments .alt'), 'A dot');
 });
 
+t.test('a post for which there is no room does not keep others back', async (t) => {
+  const full = await start(t, { SERVICE_MAX_NOTES_PER_FEED: '1' });
+  const proxy = await CutProxy.start(t, full.port);
+  await new FeedClient(full.url, 'full').post('Before');
+  const { page } = await visit(t, browser);
+  for (const name of ['full', 'other']) {
+    await page.goto(`${proxy.url}/${name}`);
+    proxy.loses = 'POST /';
+    await write(page, 'Kept');
+    await page.waitForSelector('#waiting li');
+  }
+  proxy.loses = undefined;
+  await page.click('#waiting [data-action=send]');
+  await page.waitForSelector('article:has-text("Kept")');
+  await page.goto(`${proxy.url}/full`);
+  await page.waitForSelector('#waiting .error:has-text("This feed is full")');
+});
+
+t.test('what is taken back in one window is not called sent in another', async (t) => {
+  await new FeedClient(url, 'two-windows').post('Before');
+  const { page } = await visit(t, browser);
+  await page.goto(`${network.url}/two-windows`);
+  network.loses = 'POST /two-windows ';
+  await write(page, 'Kept');
+  await page.waitForSelector('#waiting li');
+  const other = await page.context().newPage();
+  await other.goto(`${network.url}/two-windows`);
+  await other.waitForSelector('#waiting li');
+  await page.click('[data-action=take-back]');
+  await other.waitForSelector('#waiting', { state: 'hidden' });
+  t.same(await other.locator('.toast').allTextContents(), []);
+  network.loses = undefined;
+});
+
 t.test('a password for a new feed is not kept', async (t) => {
   const { page } = await visit(t, browser);
   await read(page, `${url}/offline-protected`);

@@ -19,6 +19,8 @@ const NAME = 'outbox';
 const TIMEOUT_MS = 600_000;
 /** Statuses that are temporary: a later attempt may succeed. */
 const PASSING = new Set([408, 425, 429]);
+/** The status of a service without room for the post: it may never have any, and posts to other feeds must not wait for that. */
+const FULL = 507;
 
 /** The header of a post that makes its feed. */
 const IF_NEW = 'If-None-Match';
@@ -139,9 +141,10 @@ async function sendOne(post: WaitingPost): Promise<'sent' | 'waits' | NonNullabl
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const answer = await fetch(path, { method: 'POST', headers: Object.fromEntries(headers), body, signal });
-    if (answer.status === 201) return 'sent';
+    const { status } = answer;
+    if (status === 201) return 'sent';
     // A network that asks for a login answers with pages of its own.
-    if (answer.status < 400 || answer.status >= 500 || PASSING.has(answer.status)) return 'waits';
+    if (status < 400 || (status >= 500 && status !== FULL) || PASSING.has(status)) return 'waits';
     const { code, error } = await answer.json().catch(() => statusRefusal(answer));
     if (code === 'changed' && (await isStored(post))) return 'sent';
     return { code, error };
