@@ -341,6 +341,45 @@ t.test('logging out and locking a feed forget what was kept', async (t) => {
   t.same(await textsOf(pictured), ['Not for everybody']);
 });
 
+t.test('a post that is refused after it was forgotten is not kept again', async (t) => {
+  const address = `${network.url}/forgotten`;
+  await new FeedClient(url, 'forgotten', { 'x-feed-password': 'of the feed' }).post('Before');
+  const { page } = await visit(t, browser);
+  await page.goto(address);
+  await page.fill('[name=password]', 'of the feed');
+  await page.press('[name=password]', 'Enter');
+  await page.waitForSelector('article');
+  network.loses = 'POST /forgotten ';
+  await write(page, 'Not sent');
+  await page.waitForSelector('#waiting li');
+  network.loses = undefined;
+  const held = Promise.withResolvers<void>();
+  await page.route(address, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    await held.promise;
+    return route.fulfill({ status: 413, json: { error: 'Too large', code: 'too_large' } });
+  });
+  const sending = page.waitForRequest((request) => request.method() === 'POST');
+  await page.click('#waiting [data-action=send]');
+  await sending;
+  const other = await page.context().newPage();
+  await other.goto(`${address}/settings`);
+  await other.click('text=Lock in this browser');
+  await other.waitForSelector('text=This feed is locked');
+  await page.waitForSelector('#waiting', { state: 'hidden' });
+  held.resolve();
+  await page.evaluate("navigator.locks.request('outbox', () => undefined)");
+  t.equal(await page.evaluate(POSTS_KEPT), 0);
+});
+
+/** How many posts wait. */
+const POSTS_KEPT = `new Promise((done) => {
+  indexedDB.open('outbox').onsuccess = ({ target: { result } }) => {
+    const request = result.transaction('posts').objectStore('posts').count();
+    request.onsuccess = () => done(request.result);
+  };
+})`;
+
 t.test('a form of another site forgets nothing that was kept', async (t) => {
   const { page } = await visit(t, browser);
   const address = `${url}/kept-from-others`;

@@ -68,7 +68,8 @@ export async function sendWaiting(key?: string): Promise<boolean> {
       const outcome = await sendOne(post);
       if (outcome === 'waits') return false;
       if (outcome === 'sent') await remove(post);
-      else await put({ ...post, refusal: outcome });
+      // A logout, or a lock of the feed, may have forgotten it meanwhile.
+      else if ((await get(next, store)) !== undefined) await put({ ...post, refusal: outcome });
       announce();
     }
     return true;
