@@ -70,7 +70,7 @@ export async function sendWaiting(key?: string): Promise<boolean> {
       if (outcome === 'sent') await remove(post);
       // A logout, or a lock of the feed, may have forgotten it meanwhile.
       else if ((await get(next, store)) !== undefined) await put({ ...post, refusal: outcome });
-      announce();
+      announce(outcome === 'sent' ? next : '');
     }
     return true;
   });
@@ -92,14 +92,17 @@ export async function forgetPosts(path?: string): Promise<void> {
   announce();
 }
 
-/** Calls the listener whenever posts were kept, sent, refused or taken back, in this window or elsewhere. */
-export function onOutboxChange(listener: () => void): void {
-  new BroadcastChannel(NAME).onmessage = listener;
+/**
+ * Calls the listener whenever posts were kept, sent, refused, taken back or forgotten, in this window or elsewhere.
+ * @param listener gets the key of a post that was sent, else an empty string
+ */
+export function onOutboxChange(listener: (sent: string) => void): void {
+  new BroadcastChannel(NAME).onmessage = ({ data }: MessageEvent<string>) => listener(data);
 }
 
-function announce(): void {
+function announce(sent = ''): void {
   const channel = new BroadcastChannel(NAME);
-  channel.postMessage('');
+  channel.postMessage(sent);
   channel.close();
 }
 

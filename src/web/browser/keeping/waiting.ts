@@ -21,8 +21,11 @@ export function showWaiting(path: string, box: Box): void {
   const list = find(root, 'ul');
   const template = find<HTMLTemplateElement>(root, 'template');
   let shownKeys = new Set<string>();
-  const takenBack = new Set<string>();
-  onOutboxChange(() => void show());
+  const sent = new Set<string>();
+  onOutboxChange((key) => {
+    sent.add(key);
+    void show();
+  });
   for (const event of ['online', REACHED])
     addEventListener(event, () => {
       if (shownKeys.size > 0) void sendWaiting();
@@ -32,7 +35,8 @@ export function showWaiting(path: string, box: Box): void {
   async function show(): Promise<void> {
     const posts = await waiting(path);
     const keys = new Set(posts.map(({ key }) => key));
-    const left = [...shownKeys].filter((key) => !keys.has(key) && !takenBack.has(key)).length;
+    // Others were taken back or forgotten, maybe in another window.
+    const left = [...shownKeys].filter((key) => !keys.has(key) && sent.has(key)).length;
     shownKeys = keys;
     root.hidden = posts.length === 0;
     list.replaceChildren(...posts.map(itemOf));
@@ -73,7 +77,6 @@ export function showWaiting(path: string, box: Box): void {
       toast('Post what is in the box first, or clear it.');
       return;
     }
-    takenBack.add(key);
     const post = await takeBack(key);
     if (post !== undefined) box.fill(await contentOf(post));
   }
