@@ -226,6 +226,25 @@ t.test('a note that expires goes at its time', async (t) => {
   t.equal(await page.locator('article').count(), 1);
 });
 
+t.test('a note that expires while it is edited goes when the edit is closed', async (t) => {
+  const feed = new FeedClient(url, 'passing-edited');
+  const { page } = await visit(t, browser, { says: 'yes' });
+  await feed.post('Stays');
+  await feed.post('Goes', { 'x-note-expires': '30m' });
+  await page.clock.install();
+  await page.goto(`${url}/passing-edited`);
+  await page.click('article:has-text("Goes") summary');
+  await page.click('article [data-action=edit]');
+  await page.waitForSelector('article .box.open');
+  await page.fill('#edit-text', 'My words');
+  await page.clock.fastForward('30:01');
+  t.equal(await page.inputValue('#edit-text'), 'My words');
+  await page.keyboard.press('Escape');
+  await page.clock.fastForward('00:01');
+  await hides(page, 'Goes');
+  t.equal(await page.locator('article').count(), 1);
+});
+
 t.test('a connection that was lost is resumed', async () => {
   const feed = new FeedClient(url, 'resumed');
   await feed.post('Before');

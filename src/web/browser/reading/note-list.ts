@@ -2,6 +2,8 @@ import { showDays, showTimes } from './times.ts';
 
 /** The longest wait of a timer. */
 const MAX_WAIT_MS = 2 ** 31 - 1;
+/** How often is looked whether an edit is closed whose note has expired. */
+const EDITED_MS = 1000;
 
 /** What came with a page. */
 interface Shown {
@@ -105,7 +107,7 @@ export class NoteList {
     const ids = new Set(arrived.map(idOf));
     const end = fresh.querySelector('.pages [rel=next]') === null ? undefined : arrived.at(-1);
     // What somebody writes stays, even if its note is gone.
-    const left = this.notes.filter((note) => !ids.has(idOf(note)) && note.dataset.editing === undefined);
+    const left = this.notes.filter((note) => !ids.has(idOf(note)) && !isEdited(note));
     const isPushed = (note: HTMLElement) => end !== undefined && isBelow(note, end);
     return { gone: left.filter((note) => !isPushed(note)), pushed: left.filter(isPushed) };
   }
@@ -113,7 +115,7 @@ export class NoteList {
   /** Returns the element of a note that is shown, another one if the note was changed. */
   #update(shown: HTMLElement, fresh: HTMLElement): HTMLElement {
     if (this.#sent.get(idOf(fresh)) === fresh.outerHTML) return shown;
-    if (shown.dataset.editing !== undefined) {
+    if (isEdited(shown)) {
       shown.dataset.changed = '';
       return shown;
     }
@@ -143,17 +145,18 @@ export class NoteList {
     note.remove();
   }
 
-  /** Removes notes when they expire. */
+  /** Removes notes when they expire; those that somebody edits once the edit is closed. */
   #watchExpiry(): void {
     clearTimeout(this.#expiry);
     const first = Math.min(...this.notes.map(expiryOf));
     if (first === Number.POSITIVE_INFINITY) return;
+    const soonest = this.notes.some((note) => isOver(note) && isEdited(note)) ? EDITED_MS : 0;
     this.#expiry = setTimeout(
       () => {
-        for (const note of this.notes.filter(isOver)) this.remove(note);
+        for (const note of this.notes) if (isOver(note) && !isEdited(note)) this.remove(note);
         this.#watchExpiry();
       },
-      Math.min(Math.max(0, first - Date.now()), MAX_WAIT_MS),
+      Math.min(Math.max(soonest, first - Date.now()), MAX_WAIT_MS),
     );
   }
 }
@@ -224,6 +227,10 @@ function expiryOf(note: HTMLElement): number {
 
 function isOver(note: HTMLElement): boolean {
   return expiryOf(note) <= Date.now();
+}
+
+function isEdited(note: HTMLElement): boolean {
+  return note.dataset.editing !== undefined;
 }
 
 function isBelow(note: HTMLElement, end: HTMLElement): boolean {
