@@ -127,6 +127,16 @@ t.test('a note that somebody else changes meanwhile is not deleted', async (t) =
   t.same(await left(), ['Other', 'After']);
 });
 
+t.test('nothing is said of a deletion that was undone when its note is changed later', async (t) => {
+  const { left, notes } = await open('undone', 'Before', 'Other');
+  await choose('Before', 'delete');
+  await page.click('.toast button');
+  await change(notes[0]!, 'After');
+  await page.waitForSelector('article:has-text("After")');
+  t.same(await page.locator('.toast').allTextContents(), []);
+  t.same(await left(), ['Other', 'After']);
+});
+
 t.test('a change that the page has not heard of is seen', async (t) => {
   const { left, notes } = await open('unheard', 'Before', 'Other');
   await page.evaluate("dispatchEvent(new Event('pagehide'))");

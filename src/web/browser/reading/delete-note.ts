@@ -135,7 +135,10 @@ function take<T>(key: string): T | undefined {
 }
 
 function cancel(deletion: Deletion, sentence: string): void {
-  pending.get(deletion)?.close();
+  const shown = pending.get(deletion);
+  // It was undone before, or is carried out already.
+  if (shown === undefined) return;
+  shown.close();
   pending.delete(deletion);
   toast(sentence);
 }
