@@ -132,6 +132,31 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
   );
 });
 
+t.test('a picture that could not be saved is not lost when somebody else changes the title', async (t) => {
+  const feed = new FeedClient(url, 'swapped');
+  const { json: picture } = await feed.post(PIXEL, { 'content-type': 'image/png' });
+  const { json: note } = await feed.post(`![](${picture.file})`);
+  const { page } = mine;
+  await edit(page, note.url);
+  await page.fill('#edit-text', '');
+  const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
+  await page.setInputFiles('article [type=file]', file);
+  await page.waitForSelector('.attachments li');
+  const isNote = (address: URL) => address.pathname.endsWith(`/notes/${note.id}`);
+  await page.route(isNote, (route) => route.abort());
+  await page.click('article .primary');
+  await page.waitForSelector('article .error:has-text("cannot be reached")');
+  await page.unroute(isNote);
+  await feed.send('PATCH', `/notes/${note.id}`, JSON.stringify({ title: 'Theirs' }));
+  await page.click('article .primary');
+  await page.waitForSelector('.meanwhile.changed:focus');
+  await page.click('[data-action=mine]');
+  await page.waitForSelector('article .box', { state: 'detached' });
+  const { title, content } = (await feed.get(`/notes/${note.id}`)).json;
+  t.equal(title, 'Theirs');
+  t.notMatch(content, picture.file);
+});
+
 t.test('settings of two windows survive, and one that both changed is asked for again', async (t) => {
   const feed = new FeedClient(url, 'both-set');
   await feed.post(PIXEL, { 'content-type': 'image/png' });

@@ -152,11 +152,12 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
 
   async function showConflict(): Promise<void> {
     try {
+      const before = text?.defaultValue;
       const isThere = await takeInTheirs(form, url);
       basis = basisOf();
       draft.changed();
       // The change of somebody else is this one.
-      if (isThere && isUnsure && isStored()) return await finish('Saved.');
+      if (isThere && isUnsure && isStored(before)) return await finish('Saved.');
       showMeanwhile(form, isThere ? 'changed' : 'deleted');
     } catch (error) {
       if (!(error instanceof RequestFailed)) throw error;
@@ -164,10 +165,14 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     }
   }
 
-  /** Whether the note is as it is here, but for the names that the service gives to pictures. */
-  function isStored(): boolean {
+  /**
+   * Whether the note is as it is here, but for the names that the service gives to pictures.
+   * @param before the text that was known: while the note still has it, no other text was stored
+   */
+  function isStored(before: string | undefined): boolean {
     if (text === null || box.fields.some((field) => field !== text && isChanged(field))) return false;
-    return withoutNames(text.value) === withoutNames(text.defaultValue);
+    if (!isChanged(text)) return true;
+    return text.defaultValue !== before && withoutNames(text.value) === withoutNames(text.defaultValue);
   }
 
   /** Posts what was written as a note of its own, because the note that it was for is gone. */
