@@ -431,6 +431,35 @@ t.test('a password is changed', async (t) => {
   t.equal((await feed.with({ 'x-feed-password': 'second' }).get()).status, 200);
 });
 
+t.test('a feed is locked', async (t) => {
+  const proxy = await CutProxy.start(t, service.port);
+  await new FeedClient(service.url, 'locked', { 'x-feed-password': 'first' }).post('First');
+  const { page } = await visit(t, browser);
+  const address = `${proxy.url}/locked`;
+  await page.goto(address);
+  await page.fill('#password', 'first');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('article');
+  await write(page, 'Kept', () => proxy.cut());
+  await page.waitForSelector('#waiting li');
+  await page.fill('#note-text', 'Not posted');
+  await stored(page, 'Not posted');
+  proxy.loses = 'POST /locked ';
+  await proxy.mend();
+  await page.goto(`${address}/settings`);
+  await proxy.cut();
+  await page.click('text=Lock in this browser');
+  await says(t, page, UNREACHED);
+  t.same(await page.evaluate(STORED), ['Not posted'], 'nothing is forgotten yet');
+  await proxy.mend();
+  await page.goto(address);
+  await page.waitForSelector('#waiting li:has-text("Kept")');
+  await page.goto(`${address}/settings`);
+  await page.click('text=Lock in this browser');
+  await page.waitForSelector('text=This feed is locked');
+  t.same(await page.evaluate(STORED), []);
+});
+
 t.test('the preview is opened', async (t) => {
   const { page, proxy } = await walk(t, 'preview', '', { viewport: { width: 800, height: 700 } });
   await boxIsReady(page);

@@ -36,12 +36,15 @@ document.addEventListener('submit', (event) => {
     event.preventDefault();
     void saveInPlace(form, submitter);
   } else sent.add(form);
-  // Locking never fails. A deletion may, so the draft goes when it has succeeded.
-  if (submitter.value === 'lock') {
-    forgetFeed(feedOfPage());
-    forgetBefore(event, draftKey);
-  }
+  // A deletion may fail, so the draft goes when it has succeeded.
   if (action.endsWith('/delete')) markDraft(draftKey);
+});
+
+// Locking never fails once the service is reached. Listens at the window behind `reachable.ts`.
+addEventListener('submit', (event) => {
+  if (event.defaultPrevented || (event.submitter as HTMLButtonElement | null)?.value !== 'lock') return;
+  forgetFeed(feedOfPage());
+  forgetBefore(event, draftKey);
 });
 
 function askForNewLinks(readId: string): void {
