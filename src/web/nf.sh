@@ -594,7 +594,8 @@ follow() {
     child=$!
     while IFS= read -r line; do
       delay=1
-      [ -z "$line" ] || show_event
+      # It fails when nobody reads what it shows any more.
+      [ -z "$line" ] || show_event || exit 141
     done <"$work/events"
     wait "$child"
     code=$?

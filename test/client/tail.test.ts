@@ -76,6 +76,19 @@ for (const shell of SHELLS)
       t.same(await client.left(), []);
     });
 
+    t.test('it ends when nobody reads what it shows', async (t) => {
+      const feed = newFeed();
+      const client = await Client.of(t, url, shell, feed);
+      await post(`${url}/${feed}`, 'before');
+      for (const args of [[], ['--json']]) {
+        const tail = await following(client, ...args);
+        tail.child.stdout!.destroy();
+        await post(`${url}/${feed}`, 'unread');
+        t.match(await tail.outcome, { code: 141, errors: '' });
+        t.same(await client.left(), []);
+      }
+    });
+
     t.test('it ends when the feed is closed to it', async (t) => {
       const feed = newFeed();
       const client = await Client.of(t, url, shell, feed, 'old');
