@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { endianness } from 'node:os';
-import { errorCode } from '../system-errors.ts';
 import { clientOfSocket } from './client-address.ts';
 import type { HttpResponse } from './uws.ts';
 
@@ -127,14 +126,18 @@ export async function connectionsByClient(
   try {
     countSockets(await readFile(table!, 'latin1'), port, counts);
     const sockets = await readFile(table6!, 'latin1').catch((error) => {
-      if (errorCode(error) === 'ENOENT') return '';
+      if (codeOf(error) === 'ENOENT') return '';
       throw error;
     });
     countSockets(sockets, port, counts);
     return counts;
   } catch (error) {
-    return PASSING.has(errorCode(error) ?? '') ? 'later' : undefined;
+    return PASSING.has(codeOf(error)) ? 'later' : undefined;
   }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
 }
 
 /** Adds the connections of a table. Takes about 1 ms for 2,000. */

@@ -256,10 +256,11 @@ function decideEdit(
   refuseUnlessMatching(command.ifMatch, () => noteEtag(note, feed));
   switch (command.kind) {
     case 'replace': {
-      const { content, pixels, notes: others, limits } = command;
+      const { content, pixels, notes, limits } = command;
       const limitsNow = roomOf(limits, feed, state, rules);
-      const meta = { ...note.meta, pixels };
-      return replacement(feed, note, { content, meta, others, now }, limitsNow);
+      const { pixels: _, ...others } = note.meta;
+      const meta = pixels ? { ...others, pixels } : others;
+      return replacement(feed, note, { content, meta, others: notes, now }, limitsNow);
     }
     case 'describe':
       return changed(feed, feed, [], {
