@@ -7,6 +7,9 @@ import { shownOneLine } from '../feeds/text.ts';
 /** The largest metadata file that is read, in bytes. */
 export const MAX_METADATA_BYTES = 256 * 1024;
 
+/** Members of other programs that are nested more deeply count as none: not every thread could take them. */
+const MAX_DEPTH = 100;
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Members of a metadata file besides the note's own. */
@@ -50,12 +53,17 @@ export function metaIn(fields: JsonObject): StoredMeta {
     if (value !== undefined) meta[name] = value;
   }
   const created = dateAsFound(fields.created);
-  const others = Object.keys(fields).filter((name) => !KNOWN.has(name));
+  const others = Object.keys(fields).filter((name) => !KNOWN.has(name) && isShallow(fields[name]));
   return {
     meta: meta as unknown as NoteMeta,
     ...(created !== undefined && { created }),
     ...(others.length > 0 && { others: Object.fromEntries(others.map((name) => [name, fields[name]])) }),
   };
+}
+
+function isShallow(value: unknown, depth = 1): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth < MAX_DEPTH && Object.values(value).every((member) => isShallow(member, depth + 1));
 }
 
 /** Reads each member of a note's metadata; undefined for one of the wrong kind. */

@@ -143,7 +143,21 @@ export class ThreadCalls<T> {
       this.#rejectCalls(error as Error);
       return;
     }
-    this.#worker.postMessage(waiting);
+    try {
+      this.#worker.postMessage(waiting);
+    } catch {
+      for (const call of waiting) this.#sendAlone(this.#worker, call);
+    }
+  }
+
+  /** Of several calls one may have what no message can hold. */
+  #sendAlone(worker: Worker, call: Call): void {
+    try {
+      worker.postMessage([call]);
+    } catch (error) {
+      this.#pending.get(call.id)?.reject(error);
+      this.#pending.delete(call.id);
+    }
   }
 
   #start(started?: PromiseWithResolvers<void>): Worker {
@@ -161,6 +175,7 @@ export class ThreadCalls<T> {
       else this.#settle(message);
     });
     worker.on('error', fail);
+    worker.on('messageerror', fail);
     worker.on('exit', () => fail(new Error('the thread has ended')));
     return worker;
   }

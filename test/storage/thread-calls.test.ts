@@ -22,6 +22,14 @@ t.test('calls of one turn go to the thread together', async (t) => {
   t.equal(await thread.call('count'), 1);
 });
 
+t.test('a call with what no message can hold fails alone', async (t) => {
+  const thread = await threadOf(t).start();
+  const unsendable = thread.call('count', ...([() => {}] as unknown as []));
+  const [failed, counted] = await Promise.allSettled([unsendable, thread.call('count')]);
+  t.match(failed, { status: 'rejected', reason: { name: 'DataCloneError' } });
+  t.match(counted, { status: 'fulfilled', value: 1 });
+});
+
 t.test('a refusal arrives with its code and its cause', async (t) => {
   const refused = { code: 'taken', status: 409, message: 'No.', cause: { message: 'why', code: 'CODE' } };
   await t.rejects(threadOf(t).call('refuse'), refused);
