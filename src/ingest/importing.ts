@@ -91,6 +91,8 @@ class ImportRun {
   readonly #limits: FeedLimits;
   readonly #caller: Caller;
   readonly #result: Imported = { imported: 0, skipped: 0, refused: [], refused_count: 0 };
+  /** Of those that are skipped. */
+  #expired = 0;
   #feed: Feed | undefined;
   #settings: ZippedFile | undefined;
   #batch: NewNote[] = [];
@@ -156,7 +158,10 @@ class ImportRun {
     if (type !== 'md' && feed && (await storage.stat(feed, name))) return 'skipped';
     const { meta: sent, created, others } = await metaOf(file, type);
     const meta = this.#parts.takesSenders ? sent : { ...sent, sender: undefined };
-    if (meta.expires !== undefined && meta.expires <= Date.now()) return 'skipped';
+    if (meta.expires !== undefined && meta.expires <= Date.now()) {
+      this.#expired += 1;
+      return 'skipped';
+    }
     const { modifiedAt } = file;
     const createdAt = dateOfId(id) ?? created ?? datePrefixOfId(id) ?? modifiedAt;
     const limit = type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
@@ -207,7 +212,7 @@ class ImportRun {
     const description = oneLine('description', found.description, DESCRIPTION_LENGTH, 'invalid_body');
     const { image, keepDays, keepNotes } = found;
     const { imported, skipped } = this.#result;
-    const isAllImported = feed.noteCount <= imported + skipped;
+    const isAllImported = feed.noteCount <= imported + skipped - this.#expired;
     const takesKeep = (feed.keepDays ?? feed.keepNotes) === undefined && isAllImported;
     const takesImage = feed.image === undefined && image !== undefined && parseNoteFile(image)?.type !== 'md';
     const settings = {

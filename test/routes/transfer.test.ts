@@ -104,7 +104,28 @@ t.test('an import brings no limit for notes that are not in it', async (t) => {
     t.match((await send(service, 'otter', zip)).json, { imported });
     t.match((await new FeedClient(service.url, 'otter').get()).json, { keep: { notes: 2 }, listed: true });
   }
+  const expired = zipOf([
+    { name: 'a.md' },
+    { name: '.a.md.json', bytes: '{"expires":"2020-01-01T00:00:00Z"}' },
+    { name: '.feed.json', bytes: '{"keep":{"days":1},"listed":true}' },
+  ]);
+  await new FeedClient(service.url, 'stoat').post('mine');
+  t.match((await send(service, 'stoat', expired)).json, { imported: 0, skipped: 1 });
+  t.match((await new FeedClient(service.url, 'stoat').get()).json, { keep: null, listed: false });
 });
+
+for (const storage of ['fs', 'sqlite'])
+  t.test(`metadata that is nested very deeply ends nothing, on ${storage}`, async (t) => {
+    const service = await start(t, {
+      SERVICE_STORAGE: storage,
+      SERVICE_SECRET: 'a secret that is long enough for it',
+    });
+    const deep = `{"tags":["kept"],"deep":${'['.repeat(8_000)}${']'.repeat(8_000)}}`;
+    const zip = zipOf([{ name: 'a.md' }, { name: '.a.md.json', bytes: deep }]);
+    t.match((await send(service, 'marten', zip)).json, { imported: 1 });
+    const { json } = await new FeedClient(service.url, 'marten').list();
+    t.match(json.notes, [{ tags: ['kept'] }]);
+  });
 
 const FILES: readonly (readonly [what: string, code: string, ...files: ZippedFile[]])[] = [
   ['a path upwards', 'invalid_body', { name: '../up.md' }],
