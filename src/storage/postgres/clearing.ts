@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import { IF_FREED } from './picture-rows.ts';
-import { statement, type Transaction } from './transaction.ts';
+import { NOW, statement, type Transaction } from './transaction.ts';
 
 /** Notes removed in one step; few, because pictures may be large. */
 const STEP_NOTES = 100;
@@ -20,7 +20,7 @@ const CLEAR_NOTES = statement<object>('clear_notes')`
     DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_NOTES}))
     RETURNING image_key
   ), freed AS (
-    INSERT INTO freed_keys (key, due_at) SELECT image_key, 0 FROM gone WHERE image_key IS NOT NULL ${IF_FREED}
+    INSERT INTO freed_keys (key, due_at) SELECT image_key, ${NOW} FROM gone WHERE image_key IS NOT NULL ${IF_FREED}
   ) SELECT 1 FROM gone`;
 const CLEARED = statement('cleared')`
   UPDATE feeds SET to_clear = false, note_count = 0, image_count = 0 WHERE id = $1`;
