@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import { isNoteId } from '../feeds/names.ts';
+import { NOTE_TYPES } from '../feeds/note-types.ts';
 import { Refusal } from '../refusals.ts';
 import type { PicturePlace, PictureRows } from '../storage/picture-rows.ts';
 import type { ImageStore, StoreKind } from './image-store.ts';
@@ -94,7 +95,10 @@ function placeIn(cursor: string): PicturePlace {
   try {
     const [createdAt, feed, id, type] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
     const isPlace =
-      [createdAt, feed, type].every(Number.isSafeInteger) && typeof id === 'string' && isNoteId(id);
+      [createdAt, feed, type].every(Number.isSafeInteger) &&
+      typeof id === 'string' &&
+      isNoteId(id) &&
+      NOTE_TYPES[type as number] !== undefined;
     if (isPlace) return { createdAt, feed, id, type } as PicturePlace;
   } catch {
     // Refused below.

@@ -88,7 +88,8 @@ export class ClientCounts implements SharedCounts {
     const { database, perMinute } = this.#options;
     const values = [...columnsOf([...sums.values()], 'client', 'done', 'wanted'), perMinute];
     const counted = new Map((await database.write(COUNT, values)).map((row) => [row.client, row]));
-    await this.#forget();
+    // What is counted is so, whether old counts can be forgotten or not.
+    await this.#forget().catch(() => {});
     return reports.map(({ client, wanted }) => {
       const row = counted.get(client)!;
       const isGranted = wanted > 0 && row.granted > 0;
