@@ -57,7 +57,10 @@ export class WorkerPool {
   readonly #atOnce: LimitFunction;
   /** Tasks refused since the start because the queue was full. */
   refused = 0;
-  #piscina: Piscina | undefined;
+  /** Each has one thread and one task at most, because one that cannot make a thread keeps its task, and runs it later. */
+  readonly #piscinas = new Set<Piscina>();
+  /** Those without a task; the last one that had one is the first to get one, so that the others' threads end. */
+  readonly #idle: Piscina[] = [];
   readonly #watched = new WeakSet<Worker>();
   /** Errors that nobody caught in a thread: these ended it, and not only its task. */
   readonly #fatal = new WeakSet<Error>();
@@ -71,7 +74,7 @@ export class WorkerPool {
   /**
    * Runs the default function of a file with `task`: one of `workers/`, named without its extension, or any by URL.
    * Rejects with what the function threw, `TaskTimeout`, the reason of the signal, or the refusal `busy` if the queue is full, the
-   * pool is being drained or the thread died, also for want of memory (`ranOutOfMemory`).
+   * pool is being drained, no thread can be made or it died, also for want of memory (`ranOutOfMemory`).
    */
   async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
     if (this.#drained) throw busy('The service is stopping, please try again in a moment.');
@@ -108,8 +111,11 @@ export class WorkerPool {
     const timer = patienceMs === undefined ? undefined : setTimeout(resolve, patienceMs);
     await promise;
     clearTimeout(timer);
-    // Not close(), because it miscounts running tasks if some threads are idle.
-    await this.#piscina?.destroy();
+    await Promise.all([...this.#piscinas].map((piscina) => piscina.destroy()));
+  }
+
+  get #threads(): Worker[] {
+    return [...this.#piscinas].flatMap(({ threads }) => threads);
   }
 
   #resolveIfIdle(): void {
@@ -118,10 +124,8 @@ export class WorkerPool {
 
   #start(): Piscina {
     const piscina = new Piscina({
-      // Piscina never has more tasks than threads here, and starts a thread for a task that finds none idle. So no task
-      // waits for a thread that died.
       minThreads: 0,
-      maxThreads: this.#options.threads,
+      maxThreads: 1,
       idleTimeout: this.#options.idleMs,
       niceIncrement: BACKGROUND_NICE,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MB },
@@ -129,6 +133,7 @@ export class WorkerPool {
     });
     // A thread that dies without a task is replaced, so the process goes on.
     piscina.on('error', (error) => process.emitWarning(error));
+    this.#piscinas.add(piscina);
     return piscina;
   }
 
@@ -146,7 +151,7 @@ export class WorkerPool {
     const abort = new AbortController();
     const watch = new LimitWatch(
       limit,
-      () => this.#piscina?.threads ?? [],
+      () => this.#threads,
       () => abort.abort(),
     );
     const limited: LimitedTask = { work: filename, task, nice: this.#options.nice, state: watch.state };
@@ -165,15 +170,27 @@ export class WorkerPool {
   }
 
   async #runOnThread(task: unknown, options: { filename: string; signal?: AbortSignal }): Promise<unknown> {
-    this.#piscina ??= this.#start();
-    const running = this.#piscina.run(task, options);
-    this.#watchThreads(this.#piscina.threads);
+    const piscina = this.#idle.pop() ?? this.#start();
+    const running = this.#begin(piscina, task, options);
+    this.#watchThreads(piscina.threads);
     try {
       return await running;
     } catch (error) {
       const isThreadDead = error instanceof Error && (this.#fatal.has(error) || EXITED.test(error.message));
       if (!isThreadDead) throw error;
       throw busy('The service could not finish this, please try again in a moment.', error);
+    } finally {
+      this.#idle.push(piscina);
+    }
+  }
+
+  #begin(piscina: Piscina, task: unknown, options: Parameters<Piscina['run']>[1]): Promise<unknown> {
+    try {
+      return piscina.run(task, options);
+    } catch (error) {
+      // There may be memory for a thread later.
+      this.#piscinas.delete(piscina);
+      throw busy('The service is busy, please try again in a moment.', error);
     }
   }
 

@@ -6,6 +6,7 @@ import { ranOutOfMemory, TaskTimeout, WorkerPool, type WorkerPoolOptions } from 
 import type { PoolTask } from './fixtures/pool-work.ts';
 import { LOADING_MS } from './fixtures/slow-to-load.ts';
 import { eventually } from './support/eventually.ts';
+import { threadsOf } from './support/failing-threads.ts';
 
 const WORK = new URL('fixtures/pool-work.ts', import.meta.url);
 const BUSY = { name: 'Refusal', code: 'busy', headers: { 'Retry-After': '1' } };
@@ -238,6 +239,21 @@ t.test('an error that ends a thread refuses its task as busy, unlike one that th
   await t.rejects(run({ kind: 'throw uncaught' }, 60_000), BUSY);
   await t.rejects(run({ kind: 'throw' }), { name: 'RangeError' });
   t.equal(await echo('again'), 'again');
+});
+
+t.test('a task for which no thread can be made is refused as busy, and is not run later', async (t) => {
+  const { made, faults } = threadsOf(t);
+  const { run, echo } = createPool(t, { threads: 2 });
+  const holder = createHolder();
+  const held = run(holder.task);
+  await holder.taken();
+  faults.push('none is made', 'none is made', 'none is made');
+  await t.rejects(echo('first'), BUSY);
+  await t.rejects(run({ kind: 'throw' }, 60_000), BUSY);
+  holder.letGo();
+  t.equal(await held, 'let go');
+  t.equal(await echo('again'), 'again');
+  t.equal(made.length, 1);
 });
 
 t.test('draining waits for all tasks, also those in the queue, and takes no more', async (t) => {
