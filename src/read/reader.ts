@@ -284,8 +284,11 @@ export class Reader {
   publicTags(exchange: Exchange): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
     const start = tagStart(exchange.query('q') ?? '');
-    return this.#answer(exchange, readId, `tags ${readId} ${start ?? '-'}`, async () =>
-      this.#tagsView('public-note', readId, await this.#feedByReadId(readId), start),
+    return this.#answer(
+      exchange,
+      readId,
+      `tags ${readId} ${start === undefined ? '' : `#${start}`}`,
+      async () => this.#tagsView('public-note', readId, await this.#feedByReadId(readId), start),
     );
   }
 
@@ -297,7 +300,7 @@ export class Reader {
     return this.#answer(
       exchange,
       feed.readId,
-      `named-tags ${feed.readId} ${feed.key} ${start ?? '-'}`,
+      `named-tags ${feed.readId} ${feed.key} ${start === undefined ? '' : `#${start}`}`,
       build,
     );
   }

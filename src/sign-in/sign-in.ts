@@ -116,7 +116,7 @@ export class SignIn {
     try {
       await provider.client.load();
     } catch (error) {
-      const reason = reasonOf((error as ProviderUnavailable).cause);
+      const reason = reasonOf(error instanceof ProviderUnavailable ? error.cause : error);
       this.#log.warn('the sign-in provider cannot be used', { ...logged(provider), reason });
     }
   }
