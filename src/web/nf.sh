@@ -440,15 +440,15 @@ form() {
     if is_picture "$file"; then
       picture=$((picture + 1))
       part file "${file##*/}" "$(picture_type "$file")"
-      copy_file "$file"
+      copy_file "$file" || return 1
       if [ -f "$work/alt$picture" ]; then
         printf '\r\n'
         part "alt.${file##*/}"
-        cat "$work/alt$picture"
+        cat "$work/alt$picture" || return 1
       fi
     else
       part text
-      copy_file "$file"
+      copy_file "$file" || return 1
     fi
     printf '\r\n'
   done
@@ -469,13 +469,13 @@ post() {
   if [ $# = 1 ]; then
     # Without a type, the service looks whether it is a picture.
     header Content-Type ''
-    copy_file "$1" >"$work/body"
+    copy_file "$1" >"$work/body" || exit 1
     [ "$1" = - ] || text_header X-Note-Name "${1##*/}"
     [ "$alts" = 0 ] || text_header X-Note-Alt "$(cat "$work/alt1")"
   else
     boundary=nf-$(random)
     header Content-Type "multipart/form-data; boundary=$boundary"
-    form "$@" >"$work/body"
+    form "$@" >"$work/body" || exit 1
   fi
   text_header X-Note-Title "$title"
   text_header X-Note-Tags "$tags"
@@ -658,7 +658,7 @@ edit() {
   read_note "$1"
   tag_read=$(etag)
   if [ $# = 2 ]; then
-    copy_file "$2" >"$work/body"
+    copy_file "$2" >"$work/body" || exit 1
   else
     is_text || wrong 'This is a picture. Replace it by a file: nf edit ID FILE'
     text_of_note >"$work/before"
@@ -680,7 +680,7 @@ edit() {
 
 # Lets the person edit the text; leaves if it is the same afterwards.
 write_text() {
-  cp "$work/before" "$work/note.md"
+  cp "$work/before" "$work/note.md" || exit 1
   written=$work/note.md
   editor=${VISUAL:-${EDITOR:-vi}}
   # The editor may be a command with arguments.
@@ -693,7 +693,7 @@ write_text() {
     say 'Nothing is changed.'
     exit 0
   fi
-  cp "$written" "$work/body"
+  cp "$written" "$work/body" || exit 1
 }
 
 delete() {
