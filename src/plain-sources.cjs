@@ -49,8 +49,8 @@ function plain(source) {
 async function make() {
   process.umask(0o022);
   const { sources, sha256 } = read();
-  // A copy that breaks off leaves files of both, and the sources that the mark names may come back. Another process may have
-  // just made this one.
+  // If this breaks off, the copy has files of old and new sources, and would count as whole once the old sources come back.
+  // It stays if another process has just made this copy.
   if (!isMade()) rmSync(MARK, { force: true });
   for (const [path, bytes] of sources) {
     if (!path.endsWith('.ts')) put(join(BUILD, path), bytes);

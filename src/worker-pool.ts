@@ -57,9 +57,12 @@ export class WorkerPool {
   readonly #atOnce: LimitFunction;
   /** Tasks refused since the start because the queue was full. */
   refused = 0;
-  /** Each has one thread and one task at most, because one that cannot make a thread keeps its task, and runs it later. */
+  /**
+   * Each has at most one thread and one task. A Piscina that cannot make a thread keeps the task and would run it later, so it is
+   * dropped, which ends no other task.
+   */
   readonly #piscinas = new Set<Piscina>();
-  /** Those without a task; the last one that had one is the first to get one, so that the others' threads end. */
+  /** Those without a task. The one that was used last is used next, so that threads that are not needed are idle and end. */
   readonly #idle: Piscina[] = [];
   readonly #watched = new WeakSet<Worker>();
   /** Errors that nobody caught in a thread: these ended it, and not only its task. */
@@ -74,7 +77,7 @@ export class WorkerPool {
   /**
    * Runs the default function of a file with `task`: one of `workers/`, named without its extension, or any by URL.
    * Rejects with what the function threw, `TaskTimeout`, the reason of the signal, or the refusal `busy` if the queue is full, the
-   * pool is being drained, no thread can be made or it died, also for want of memory (`ranOutOfMemory`).
+   * pool is being drained, no thread can be made or the thread died, also for want of memory (`ranOutOfMemory`).
    */
   async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
     if (this.#drained) throw busy('The service is stopping, please try again in a moment.');

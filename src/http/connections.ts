@@ -91,7 +91,7 @@ export class Connections {
     this.#countedAt = now;
     this.#recent = new Map();
     const counts = await connectionsByClient(port);
-    // The counts until now stay, because `accept` adds to them.
+    // The counts stay as they are; `accept` goes on adding to them.
     if (counts === 'later') return;
     if (counts === undefined) this.#perClient = undefined;
     for (const [client, count] of this.#recent) counts?.set(client, (counts.get(client) ?? 0) + count);
@@ -125,19 +125,16 @@ export async function connectionsByClient(
   const counts = new Map<string, number>();
   try {
     countSockets(await readFile(table!, 'latin1'), port, counts);
-    const sockets = await readFile(table6!, 'latin1').catch((error) => {
-      if (codeOf(error) === 'ENOENT') return '';
+    const sockets = await readFile(table6!, 'latin1').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
       throw error;
     });
     countSockets(sockets, port, counts);
     return counts;
   } catch (error) {
-    return PASSING.has(codeOf(error)) ? 'later' : undefined;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return PASSING.has(code) ? 'later' : undefined;
   }
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? '';
 }
 
 /** Adds the connections of a table. Takes about 1 ms for 2,000. */

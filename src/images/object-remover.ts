@@ -12,7 +12,7 @@ const BATCH = 100;
 const AT_ONCE = 8;
 /** How long a post with a lost COMMIT reply may still commit, ms. */
 const UNSURE_MS = 60_000;
-/** The most keys of failed posts to remember: this process does not hear of it when another one removes their objects. */
+/** How many keys of failed posts are remembered. If another process removes their objects, this one does not hear of it. */
 const MAX_DISCARDED = 10_000;
 
 /** Deletes the objects of freed keys, in one container at a time; failures are retried with backoff. */

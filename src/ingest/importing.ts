@@ -91,7 +91,7 @@ class ImportRun {
   readonly #limits: FeedLimits;
   readonly #caller: Caller;
   readonly #result: Imported = { imported: 0, skipped: 0, refused: [], refused_count: 0 };
-  /** Of those that are skipped. */
+  /** How many of the skipped notes have expired: the feed does not have these. */
   #expired = 0;
   #feed: Feed | undefined;
   #settings: ZippedFile | undefined;
@@ -117,7 +117,7 @@ class ImportRun {
       this.#settings = file;
       return;
     }
-    // Here, because a refusal of the notes before is none of this file.
+    // Before this file is read, because it is not to blame if the notes before it are refused.
     if (this.#batchBytes + file.size > this.#memory.byteLength) await this.#store();
     const note = await this.#unlessRefused(file.name, () => this.#noteOf(file));
     if (note === 'skipped') this.#result.skipped += 1;
@@ -178,7 +178,7 @@ class ImportRun {
     return { ...note, meta: { ...meta, pixels: pixelsOf(inspection, bytes) }, sha256: inspection.sha256 };
   }
 
-  /** Memory for the next note of the batch, which has room for it or is empty. */
+  /** Memory for one more note of the batch. The batch must be empty, or have room for it. */
   #room(size: number): Uint8Array {
     if (size > this.#memory.byteLength) this.#memory = new SharedArrayBuffer(size);
     return new Uint8Array(this.#memory, this.#batchBytes, size);

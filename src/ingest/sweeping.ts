@@ -28,7 +28,7 @@ export class Sweeping {
 
   async #run(intervalMs: number): Promise<void> {
     while (!this.#isStopped) {
-      // Why notes of a feed could not be removed; they are left until the next time.
+      // Why notes of a feed could not be removed. They wait for the next round.
       const failed = new Map<FeedName | undefined, unknown>();
       try {
         while (await this.#sweepSome(failed));
@@ -47,7 +47,7 @@ export class Sweeping {
 
   /**
    * Removes some of the notes that are due, of each feed that has any. Returns whether any note was removed.
-   * @param failed gets the feeds that fail, because notes of others must go all the same, and leaves out those that have failed
+   * @param failed feeds that have failed: they are left out, and those that fail now are added. Notes of other feeds are removed all the same
    */
   async #sweepSome(failed: Map<FeedName | undefined, unknown>): Promise<boolean> {
     let hasRemoved = false;

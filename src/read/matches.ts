@@ -74,7 +74,7 @@ interface Asked {
   /** The version of the note, which changes with each change of it. */
   readonly etag: string;
   judgement: Judgement | undefined;
-  /** The lane after the one in which it was too slow. */
+  /** Where it is judged next; set once it was too slow in the lane before. */
   lane?: number;
 }
 

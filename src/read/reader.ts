@@ -263,7 +263,7 @@ export class Reader {
     if (feed === undefined)
       return json(200, { notes: [], next: null }, robotsField(query.asked === undefined));
     const { readId } = feed;
-    // The list is dated as the feed was at its admission, so the key has its version.
+    // Its date is that of the feed at its admission, so the key has the version that the feed had then.
     return this.#answer(
       exchange,
       readId,
@@ -284,11 +284,8 @@ export class Reader {
   publicTags(exchange: Exchange): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
     const start = tagStart(exchange.query('q') ?? '');
-    return this.#answer(
-      exchange,
-      readId,
-      `tags ${readId} ${start === undefined ? '' : `#${start}`}`,
-      async () => this.#tagsView('public-note', readId, await this.#feedByReadId(readId), start),
+    return this.#answer(exchange, readId, `tags ${readId} ${JSON.stringify(start ?? null)}`, async () =>
+      this.#tagsView('public-note', readId, await this.#feedByReadId(readId), start),
     );
   }
 
@@ -300,7 +297,7 @@ export class Reader {
     return this.#answer(
       exchange,
       feed.readId,
-      `named-tags ${feed.readId} ${feed.key} ${start === undefined ? '' : `#${start}`}`,
+      `named-tags ${feed.readId} ${feed.key} ${JSON.stringify(start ?? null)}`,
       build,
     );
   }
@@ -309,7 +306,7 @@ export class Reader {
   async namedNote(exchange: NamedRequest, feed: Feed, id: string): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
-    // Dated as the list is.
+    // Its date is that of the feed at its admission, as in `namedList`.
     const key = `named-note ${base} ${readId} ${feed.key} ${feed.version} ${id}`;
     return this.#answer(exchange, readId, key, async () => {
       const place = { base, readId, name };

@@ -7,7 +7,7 @@ import { shownOneLine } from '../feeds/text.ts';
 /** The largest metadata file that is read, in bytes. */
 export const MAX_METADATA_BYTES = 256 * 1024;
 
-/** Members of other programs that are nested more deeply count as none: not every thread could take them. */
+/** Members of other programs that are nested more deeply are left out, because no message to a thread could hold them. */
 const MAX_DEPTH = 100;
 
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -48,8 +48,8 @@ export function sendable<P extends { readonly bytes: Uint8Array | undefined }>(p
 type Methods<T> = { [M in keyof T]: T[M] extends (...args: infer A) => infer R ? [A, Awaited<R>] : never };
 
 /**
- * The heap of a thread, beside limits of its own. New objects get up to 48 MB otherwise, which are kept as long as the thread has
- * work: after an hour the writer of plain files had 47 MB, with 5 MB in use.
+ * Limits for the heap of every thread of a storage. Without them V8 takes up to 48 MB for new objects and keeps them as long as the thread
+ * has work: after an hour the writer of plain files had a heap of 47 MB, with 5 MB in use.
  */
 export const THREAD_HEAP: ResourceLimits = { maxYoungGenerationSizeMb: 4 };
 
@@ -126,7 +126,7 @@ export class ThreadCalls<T> {
     const worker = this.#worker;
     this.#worker = undefined;
     if (!worker) return;
-    // An error ends it, too.
+    // A thread that fails has ended, too.
     const ended = once(worker, 'exit').catch(() => {});
     worker.postMessage(CLOSE);
     await ended;
@@ -150,7 +150,7 @@ export class ThreadCalls<T> {
     }
   }
 
-  /** Of several calls one may have what no message can hold. */
+  /** Sends one call. It fails if it has what no message can hold, such as values that are nested too deeply. */
   #sendAlone(worker: Worker, call: Call): void {
     try {
       worker.postMessage([call]);

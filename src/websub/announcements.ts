@@ -86,7 +86,7 @@ export class Announcements {
   #work(): void {
     for (const readId of this.#ready) {
       if (this.#running.size === MAX_RUNNING) return;
-      // At a stop it may have changed since.
+      // At a stop, a feed that is being told may have changed again.
       if (this.#running.has(readId)) continue;
       this.#ready.delete(readId);
       void this.#tell(readId);

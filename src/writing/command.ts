@@ -60,7 +60,7 @@ export interface Import extends OfFeed {
 export interface Replace extends OfNote {
   readonly kind: 'replace';
   readonly content: NoteContent;
-  /** Of the picture, because another one may have as many bytes. */
+  /** Of the new picture. The old ones are not known to be wrong if both pictures have as many bytes. */
   readonly pixels?: NoteMeta['pixels'];
   /** New notes that come with it: the change is made with all of them or not at all. */
   readonly notes: readonly NewNote[];

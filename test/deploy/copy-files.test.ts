@@ -13,7 +13,7 @@ import { start, tempDir } from '../support/service.ts';
 
 const run = promisify(execFile);
 
-/** Copies a folder; after the first pass a note gets another title. Returns the copy. */
+/** Copies a folder, and changes the title of a note after the first pass. Returns the path of the copy. */
 async function copyWhileTitled(t: Test, dir: string, feed: FeedClient, id: string): Promise<string> {
   const bin = await tempDir(t);
   const address = `${feed.record}/notes/${encodeURIComponent(id)}`;

@@ -3,10 +3,11 @@
  * every process is killed, and a start on what is left shows what was acknowledged, and of the rest all or nothing. With syncs
  * that do nothing the same look finds losses.
  *
- * POWER_CUTS is the number of cuts for each place, 1 by default. If it is larger, every control runs, otherwise only the one in
- * which folders are not synced. Pictures move from the second cut on. POWER_PLACES names the places to test, for example
- * `fs,sqlite/db`; then all their controls run. POWER_SEED (a number, which is printed) repeats what clients choose and at which answer the power goes, though not
- * how their requests meet.
+ * - POWER_CUTS: the number of cuts for each place, 1 by default. With more, every control runs, otherwise only the one in which folders
+ *   are not synced. Pictures move from the second cut on.
+ * - POWER_PLACES: the places to test, for example `fs,sqlite/db`. All their controls run.
+ * - POWER_SEED: a number, which is printed. It repeats what clients choose and at which answer the power goes, though not how their
+ *   requests meet.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -184,7 +184,7 @@ t.test('who listens by the name has to look again after another read id', async 
   t.equal(stream.text.trim(), '');
   storage.readId = OTHER_READ_ID;
   storage.change({ readIds: [READ_ID, OTHER_READ_ID] });
-  // By its read ids alone, nobody knows of which feed this is before the look-up ends.
+  // This change names read ids alone, so until the look-up ends nobody knows which feed it is of.
   storage.change({ readIds: [OTHER_READ_ID], removed: ['a-note' as NoteId] });
   await storage.answer();
   await storage.answer();

@@ -106,7 +106,7 @@ t.test('a replacement that cannot start is tried again', async (t) => {
   t.strictSame(await exit, { code: 0, signal: null });
 });
 
-/** The third process of a supervisor, and the fifth, find no memory. */
+/** A module that a supervisor loads: the system has no memory for the third and the fifth process that it starts. */
 const NO_MEMORY = `data:text/javascript,
   import processes from 'node:child_process';
   import { syncBuiltinESMExports } from 'node:module';

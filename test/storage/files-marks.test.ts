@@ -199,7 +199,7 @@ t.test('feeds of few notes have no `.marks`', async (t) => {
 
 t.test('a note that comes back has no mark that it had before', async (t) => {
   const dir = await dataFolder(t);
-  // `.marks` vouches for what has just been written.
+  // Without a margin, a start does not read metadata again that was written just before `.marks`.
   const options = { marksLimits: { ...marksLimits, unsaved: 2, marginMs: 0 } };
   let storage = await opened(t, dir, options);
   const titled = () => newNote('text', 'md', { title: 'T', tags: [] });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { newImageKey } from '../../src/feeds/ids.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -105,17 +105,22 @@ t.test('a disk that cannot be written to is store_unavailable until it can', nee
   await post(storage, name, newNote('well again'));
 });
 
-t.test('what the writing thread did last may be unheard of when it dies', async (t) => {
+/** A storage, and its first thread, which makes the tables and is the one that writes. */
+async function openedWithWriter(t: Test) {
   const threads: Worker[] = [];
   const noted = (thread: Worker) => threads.push(thread);
   process.on('worker', noted);
   const storage = await opened(t, await dataFolder(t));
   process.off('worker', noted);
+  return { storage, writer: threads[0]! };
+}
+
+t.test('what the writing thread did last may be unheard of when it dies', async (t) => {
+  const { storage, writer } = await openedWithWriter(t);
   const heard: boolean[] = [];
   storage.onFreshness?.((isFresh) => heard.push(isFresh));
   await post(storage, name, newNote('before'));
-  // The first thread makes the tables and is the one that writes.
-  await threads[0]?.terminate();
+  await writer.terminate();
   await eventually(() => heard.length === 2);
   t.same(heard, [false, true]);
   t.same(await storage.feedToPost(name), await storage.feed(name));
@@ -124,11 +129,7 @@ t.test('what the writing thread did last may be unheard of when it dies', async 
 });
 
 t.test('no note gets the place of one that is gone when the writing thread has died', async (t) => {
-  const threads: Worker[] = [];
-  const noted = (thread: Worker) => threads.push(thread);
-  process.on('worker', noted);
-  const storage = await opened(t, await dataFolder(t));
-  process.off('worker', noted);
+  const { storage, writer } = await openedWithWriter(t);
   const [first, last, next] = [newNote('first'), newNote('last'), newNote('next')];
   await post(storage, name, first);
   await post(storage, name, last);
@@ -136,7 +137,7 @@ t.test('no note gets the place of one that is gone when the writing thread has d
   const [place] = (await storage.arrivals(feed, undefined, 1))!.notes;
   t.equal(place?.id, last.id);
   await edits(storage).remove(name, last.id);
-  await threads[0]?.terminate();
+  await writer.terminate();
   await post(storage, name, next);
   t.match(await storage.arrivals(feed, place, 10), { notes: [{ id: next.id }] });
 });

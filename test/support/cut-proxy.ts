@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
  */
 export type CutIn = 'upload' | 'answer' | 'page';
 
-/** Bytes that are missing at the end of an answer that is cut in its middle. */
+/** How many bytes at the end of an answer are not passed on if it is cut in its middle. */
 const MISSING_BYTES = 200;
 /** Bytes of a long request that reach the service before it is cut: its head, and some of its body. */
 const UPLOADED_BYTES = 20_000;

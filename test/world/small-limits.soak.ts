@@ -1,6 +1,6 @@
 /**
  * Runs the worlds of `files.soak.ts` on sources whose limits are made small, most of them one: batches, caches, notes in memory.
- * So a world of seconds reaches what otherwise takes hundreds of notes. It takes the same variables.
+ * So a few seconds reach states that otherwise need hundreds of notes. The variables are those of `files.soak.ts`.
  */
 import { registerHooks } from 'node:module';
 

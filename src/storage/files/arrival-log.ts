@@ -59,7 +59,7 @@ export class ArrivalLog {
       const some = entries.slice(at, at + AT_ONCE);
       const arrivals = await Promise.all(some.map(arrivalOf));
       for (const [n, entry] of some.entries()) {
-        // The entry may have been replaced or removed meanwhile.
+        // While its file was read, the entry may have been replaced or removed.
         if (this.#unplaced.get(entry.file) !== entry) continue;
         this.#unplaced.delete(entry.file);
         if (arrivals[n]) this.#placed.set(entry.file, arrivals[n]);

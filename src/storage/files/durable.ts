@@ -295,7 +295,7 @@ function keep(path: string, before: string, isSecond: boolean): string | undefin
     return before;
   } catch (error) {
     const code = errorCode(error) ?? '';
-    // No file has a name that is too long, as that of the metadata of a placed note may be.
+    // The name of a placed note may leave no room for that of its metadata file: then there is no such file.
     if (code === 'ENOENT' || code === 'ENAMETOOLONG') return undefined;
     if (isSecond && NO_LINKS.has(code)) return '';
     throw error;

@@ -8,8 +8,8 @@ const UNAVAILABLE = new Set(
 );
 
 /**
- * Nothing that may be read is there: no file, a link, a folder, or one that this process may not open; nor has a file a name
- * that is too long, as that of the metadata of a placed note may be.
+ * Nothing that may be read is there: no file, a link, a folder, or one that this process may not open. Nor can there be a file
+ * if its name is too long, such as that of the metadata of a placed note.
  */
 export function isAbsent(error: unknown): boolean {
   return ABSENT.has(errorCode(error) ?? '');

@@ -156,7 +156,7 @@ export class IndexedFeed {
     }
     for (const { file, meta } of put) {
       if (meta) this.unsaved += 1;
-      // Also if it has no mark: `.marks` may have that of a note with this file which is gone.
+      // Also if it has no mark: `.marks` may still have the mark of a removed note with the same file.
       if (this.marks?.remove(file) || meta || !this.isMarked) this.recordMarkChange(file);
     }
     for (const file of gone) {

@@ -164,7 +164,7 @@ export class MarkKeeper {
     if (feed.isMarked) return;
     feed.isMarked = true;
     feed.unsaved += read.unsaved;
-    // Otherwise it is written whole: with lines added, it would vouch for files whose marks it lacks.
+    // Otherwise `.marks` is written whole: if lines were only added, it would vouch for files whose marks it lacks.
     if (read.unsaved === 0) this.#saved.set(feed, read);
     this.saveSome(feed);
   }
@@ -181,7 +181,7 @@ export class MarkKeeper {
   async #save(feed: IndexedFeed): Promise<void> {
     const { index, locks, log, marksLimits } = this.#parts;
     const since = Date.now() - marksLimits.marginMs;
-    // The marks of a write come into the index when it is done, which may be long after its files are there.
+    // A write adds its marks to the index when it is done. Its files may be there long before.
     await locks.settled(feed.name);
     const changed = feed.changedMarks;
     feed.changedMarks = undefined;

@@ -88,7 +88,7 @@ export class ClientCounts implements SharedCounts {
     const { database, perMinute } = this.#options;
     const values = [...columnsOf([...sums.values()], 'client', 'done', 'wanted'), perMinute];
     const counted = new Map((await database.write(COUNT, values)).map((row) => [row.client, row]));
-    // What is counted is so, whether old counts can be forgotten or not.
+    // A failure here must not hide that the requests are counted: they would be counted again.
     await this.#forget().catch(() => {});
     return reports.map(({ client, wanted }) => {
       const row = counted.get(client)!;

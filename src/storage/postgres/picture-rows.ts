@@ -54,7 +54,7 @@ const BEGIN_COPY = statement<object>('begin_copy')`
   SELECT image_key, ${NOW} + ${RESERVED_MS}, -1 FROM notes WHERE image_key = $1 FOR SHARE
   ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = -1 RETURNING 1`;
 const END_COPY = statement('end_copy')`DELETE FROM freed_keys WHERE key = $1 AND attempts < 0`;
-// A moment far ahead is of a clock that was set back since.
+// An end that is further ahead than any lease lasts was written before the clock was set back.
 const LEAD = statement<object>('lead')`
   UPDATE sweeper SET holder = $1, until = ${NOW} + ${LEAD_MS} 
   WHERE holder = $1 OR NOT until BETWEEN ${NOW} AND ${NOW} + ${LEAD_MS} RETURNING 1`;

@@ -8,7 +8,7 @@ import { COMMIT_LATER, columnsOf, NOW, type Statement, statement, type Transacti
 
 /** How long the lease of the process that makes words lasts after its last renewal, ms. */
 const LEAD_MS = 3_000;
-/** The same, at most, after each loss of the lease within a batch has doubled it: one note may take longer than the lease. */
+/** Each loss of the lease within a batch doubles its time, because one note may take longer; this is the most, ms. */
 const MOST_LEAD_MS = 60_000;
 /** Limits of a batch: notes, and bytes of their texts, but at least one. */
 const NOTES = 500;
@@ -130,7 +130,7 @@ export class WordMaker {
     } catch (error) {
       if (!(error instanceof NotLeading)) throw error;
       this.#leadsUntil = 0;
-      // Else processes that need longer than the lease would take it from each other for ever.
+      // Otherwise processes whose notes take longer than the lease would take it from each other for ever.
       this.#leadMs = Math.min(2 * this.#leadMs, MOST_LEAD_MS);
     }
     return false;

@@ -72,7 +72,7 @@ export class WordThread {
     const worker = this.#worker;
     if (!worker) return;
     worker.ref();
-    // An error ends it, too.
+    // A thread that fails has ended, too.
     const ended = once(worker, 'exit').catch(() => {});
     worker.postMessage(CLOSE);
     const late = setTimeout(() => worker.terminate(), CLOSE_MS);

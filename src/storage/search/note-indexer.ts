@@ -93,7 +93,7 @@ export class NoteIndexer {
   #needsCheck: boolean;
   /** Failures since everything was last indexed. */
   #failures = 0;
-  /** The code of the error for which the notes of a feed cannot be read; it is told once, and searches are not current until then. */
+  /** The code of the error for which notes of a feed cannot be read. It is logged once; while there is one, no search is current. */
   #unreadable: string | undefined;
   #isRetrying = false;
   #searches = 0;
@@ -154,7 +154,7 @@ export class NoteIndexer {
     this.#searches += 1;
     try {
       const isChanged = this.#changes.has(feed) || this.#sent.includes(feed) || this.#comparisons.has(feed);
-      // What could not be read is indexed by a retry, of which nobody is told.
+      // Notes that could not be read are indexed by a later attempt, and nobody is told of that.
       const isWaiting = isChanged || this.#unreadable !== undefined;
       const page = (await this.#ask(feed, search)) ?? (await this.#askLater(feed, search));
       return { ...page, isCurrent: !isWaiting };

@@ -40,8 +40,8 @@ export class NoteRows {
   readonly #lastRow: Float64Array;
 
   /**
-   * @param lastRow shared by all threads that write, one after the other: rows are the order in which notes came, so none has the
-   * number of one that was removed while the process runs
+   * @param lastRow the last row that was given to a note, in memory that outlives a writing thread which dies. Rows tell in which order
+   * notes came, so no note gets the row of one that was removed, as long as the process runs
    */
   constructor(db: Database, lastRow: Float64Array = new Float64Array(1)) {
     this.#sql = prepareStatements(db);

@@ -74,7 +74,7 @@ export interface SqliteWriterData {
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
   /** Only at the first start: later a database without tables has lost them, and is not to become an empty one. */
   makesTables: boolean;
-  /** The last row that a note got, in shared memory, because a thread that dies is replaced by another one. */
+  /** See `NoteRows`. */
   readonly lastRow: Float64Array;
 }
 

@@ -40,7 +40,7 @@ document.addEventListener('submit', (event) => {
   if (action.endsWith('/delete')) markDraft(draftKey);
 });
 
-// Locking never fails once the service is reached. Listens at the window behind `reachable.ts`.
+// A lock does not fail if the service can be reached, so drafts go at once. Listens at the window, so that `reachable.ts` comes first.
 addEventListener('submit', (event) => {
   if (event.defaultPrevented || (event.submitter as HTMLButtonElement | null)?.value !== 'lock') return;
   forgetFeed(feedOfPage());

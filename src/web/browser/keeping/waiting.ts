@@ -35,7 +35,7 @@ export function showWaiting(path: string, box: Box): void {
   async function show(): Promise<void> {
     const posts = await waiting(path);
     const keys = new Set(posts.map(({ key }) => key));
-    // Others were taken back or forgotten, maybe in another window.
+    // A post that is gone and was not sent was taken back or forgotten, perhaps in another window.
     const left = [...shownKeys].filter((key) => !keys.has(key) && sent.has(key)).length;
     shownKeys = keys;
     root.hidden = posts.length === 0;

@@ -83,7 +83,7 @@ export function sendForEtag<T>(asked: ApiRequest): Promise<{ json: T; etag: stri
     };
     request.onerror = failUnreached;
     request.onabort = () => fail('Cancelled.');
-    // While the body was prepared.
+    // It may have been cancelled while the body was prepared.
     if (signal?.aborted) return fail('Cancelled.');
     signal?.addEventListener('abort', () => request.abort());
     request.send(body ?? null);

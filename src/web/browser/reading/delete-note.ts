@@ -136,7 +136,7 @@ function take<T>(key: string): T | undefined {
 
 function cancel(deletion: Deletion, sentence: string): void {
   const shown = pending.get(deletion);
-  // It was undone before, or is carried out already.
+  // The deletion was undone before, or has been carried out already.
   if (shown === undefined) return;
   shown.close();
   pending.delete(deletion);

@@ -2,7 +2,7 @@ import { showDays, showTimes } from './times.ts';
 
 /** The longest wait of a timer. */
 const MAX_WAIT_MS = 2 ** 31 - 1;
-/** How often is looked whether an edit is closed whose note has expired. */
+/** A note that expires while it is edited is looked at again after so many ms, because it goes once the edit is closed. */
 const EDITED_MS = 1000;
 
 /** What came with a page. */
@@ -145,7 +145,7 @@ export class NoteList {
     note.remove();
   }
 
-  /** Removes notes when they expire; those that somebody edits once the edit is closed. */
+  /** Removes notes when they expire. A note that somebody edits is removed after the edit is closed. */
   #watchExpiry(): void {
     clearTimeout(this.#expiry);
     const first = Math.min(...this.notes.map(expiryOf));

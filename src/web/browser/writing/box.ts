@@ -135,7 +135,7 @@ export function writingBox(
     addTitle.hidden = isShown;
   }
 
-  /** What is typed while a note is sent would be in no note, and the box is emptied afterwards. */
+  /** Takes no words while a note is sent: they would be in no note, because the box is emptied afterwards. */
   function hold(isBusy: boolean): void {
     const alts = form.querySelectorAll<HTMLInputElement>('.attachments .alt');
     for (const field of [...fields, ...alts])
