@@ -75,9 +75,14 @@ leave() {
 keep_written() {
   [ -n "$written" ] || return 0
   ! cmp -s "$written" "$work/before" || return 0
-  mkdir -p "$folder"
   kept=$folder/unsent-$(random).md
-  cp "$written" "$kept" && say "Your text is kept in $kept"
+  if mkdir -p "$folder" && cp "$written" "$kept"; then
+    say "Your text is kept in $kept"
+  else
+    rm -f "$kept"
+    say "Your text is still in $written"
+    work=''
+  fi
 }
 
 trap leave EXIT
@@ -311,7 +316,7 @@ each_feed() {
 # Sets name, password and bearer.
 find_feed() {
   count=0 aliases=''
-  each_feed >"$work/feeds"
+  each_feed >"$work/feeds" || exit 1
   while IFS=$tab read -r at known its_name its_password its_bearer; do
     [ "$at" = "$base" ] || continue
     aliases="$aliases $known"
@@ -334,7 +339,7 @@ remember() {
   mkdir -p "$folder" && chmod 700 "$folder" || exit 1
   partial=$folder/.feeds-$(random)
   while IFS= read -r line; do
-    case $line in "$base$tab$alias$tab"*) ;; *) printf '%s\n' "$line" ;; esac
+    case $line in "$base$tab$alias$tab"*) ;; *) printf '%s\n' "$line" || exit 1 ;; esac
   done <"$work/feeds" >"$partial" && cat >>"$partial" && mv -f "$partial" "$feeds" || exit 1
   partial=''
 }

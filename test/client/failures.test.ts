@@ -1,5 +1,5 @@
 /** When something fails, the client for the terminal says so by its exit status, posts nothing twice and loses no text. */
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -119,6 +119,36 @@ for (const shell of SHELLS) {
         await proxy.mend();
       }
     });
+
+    t.test(
+      'a full folder of settings takes neither what is remembered nor the text of an edit',
+      async (t) => {
+        const feed = newFeed();
+        const client = await Client.of(t, url, shell, feed);
+        const { id } = (await post(`${url}/${feed}`, 'mine')).json;
+        // Its random names are known, so that its next files are the device that is always full.
+        const od = '#!/bin/sh\ncase "$*" in *-N16*) echo 00 ;; *) exec /usr/bin/od "$@" ;; esac\n';
+        // The one of busybox is a link to busybox itself.
+        await rm(join(client.dir, 'programs/od'), { force: true });
+        await client.write('programs/od', od);
+        await chmod(join(client.dir, 'programs/od'), 0o755);
+        const folder = join(client.dir, 'config/note-feed');
+        for (const file of ['.feeds-00', 'unsent-00.md']) await symlink('/dev/full', join(folder, file));
+        const before = await client.remembered();
+        await client.remember(
+          `${before}http://other.example\tother\t${feed}\t=\t=\n${before.replace('work', 'last')}`,
+        );
+        const remembered = await client.remembered();
+        t.not((await client.run(['forget', 'last'])).code, 0);
+        t.equal(await client.remembered(), remembered);
+        await client.write('editor', `echo 'my edit' >"$1"\nexit 1\n`);
+        const edited = await client.run(['edit', '-f', 'work', id], { env: { EDITOR: 'sh ./editor' } });
+        t.equal(edited.code, 1);
+        const written = join(client.dir, 'tmp/nf-00/note.md');
+        t.match(edited.errors, `nf: Your text is still in ${written}\n`);
+        t.equal(await readFile(written, 'utf8'), 'my edit\n');
+      },
+    );
 
     t.test('a deletion asks on a terminal', { skip: missing('script') }, async (t) => {
       const feed = newFeed();
