@@ -1,6 +1,14 @@
 import type { BodyStream } from './answer.ts';
 import type { HttpResponse } from './uws.ts';
 
+/** The most of a chunked body at once, bytes: the binding keeps what the socket does not take. */
+const PIECE_BYTES = 256 * 1024;
+/**
+ * The same while the binding keeps something. It sends that only on the next write, whose bytes have to fit into the room
+ * that a socket has when it reports some, or more and more are kept.
+ */
+const PIECE_BEHIND_BYTES = 16 * 1024;
+
 /** Sends a body as fast as the client takes it, one piece at a time, without copies. */
 export class BodyWriter {
   readonly #res: HttpResponse;
@@ -12,6 +20,8 @@ export class BodyWriter {
   #rest: Uint8Array | undefined;
   #sent: number;
   #wake: (() => void) | undefined;
+  /** The socket did not take all of the last piece of a chunked body. */
+  #isBehind = false;
 
   /**
    * @param size of the whole body; undefined for a chunked answer
@@ -35,8 +45,12 @@ export class BodyWriter {
       if (this.#rest !== undefined) await this.#untilTaken();
       for await (const chunk of chunks) {
         if (this.isEnded) return;
-        if (chunk.length > 0) await this.#send(chunk);
-        if (this.isEnded) return;
+        for (let at = 0; at < chunk.length; ) {
+          const piece = chunk.subarray(at, at + this.#pieceSize);
+          await this.#send(piece);
+          if (this.isEnded) return;
+          at += piece.length;
+        }
       }
       if (this.isEnded) return;
       if (this.#size === undefined) this.#res.cork(() => this.#res.end());
@@ -58,6 +72,11 @@ export class BodyWriter {
   abort(): void {
     this.isEnded = true;
     this.#wake?.();
+  }
+
+  get #pieceSize(): number {
+    if (this.#size !== undefined) return this.#size;
+    return this.#isBehind ? PIECE_BEHIND_BYTES : PIECE_BYTES;
   }
 
   #send(chunk: Uint8Array): Promise<void> {
@@ -84,7 +103,8 @@ export class BodyWriter {
   #pushChunk(chunk: Uint8Array): boolean {
     this.#rest = undefined;
     // The binding keeps the bytes that the socket did not take, and calls back when they are sent.
-    if (this.#res.write(chunk)) this.#onTaken();
+    this.#isBehind = !this.#res.write(chunk);
+    if (!this.#isBehind) this.#onTaken();
     return true;
   }
 

@@ -1,4 +1,6 @@
 /** Slow clients, full memory and the stop of the front end. Subtests run side by side: some wait for the clock. */
+import { randomBytes } from 'node:crypto';
+import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Operation, Outcome } from '../../src/http/exchange.ts';
@@ -178,6 +180,46 @@ for (const path of ['/big', '/big-stream']) {
     t.ok(body.equals(BIG), 'all of it');
   });
 }
+
+t.test(
+  'a slow reader of an answer without a length gets all of it, and little of it waits in memory',
+  async (t) => {
+    const chunk = randomBytes(4 * MIB);
+    const twice = Buffer.concat([chunk, chunk]);
+    const chunks = 24;
+    let read = 0;
+    let taken = 0;
+    const drip: Operation = {
+      id: 'drip',
+      method: 'GET',
+      path: '/drip',
+      handle: () => ({
+        status: 200,
+        headers: TEXT,
+        body: {
+          chunks: (async function* () {
+            for (; read < chunks * chunk.length; read += chunk.length) yield chunk;
+          })(),
+        },
+      }),
+    };
+    const server = await listen(t, [drip]);
+    const response = await new Promise<IncomingMessage>((resolve) =>
+      get(`http://127.0.0.1:${server.port}/drip`, resolve),
+    );
+    let most = 0;
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      const at = taken % chunk.length;
+      const isSent = piece.equals(twice.subarray(at, at + piece.length));
+      if (!isSent) t.fail(`other bytes than were sent at ${taken}`);
+      taken += piece.length;
+      most = Math.max(most, read - taken);
+      await delay(1);
+    }
+    t.equal(taken, chunks * chunk.length);
+    t.ok(most < 24 * MIB, `${most / MIB} MiB waited, with what the system holds`);
+  },
+);
 
 t.test('a thousand connections that never finish their headers keep nobody out and are closed', async (t) => {
   const server = await listen(t, operations);
