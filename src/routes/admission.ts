@@ -8,7 +8,7 @@ import { errorPage } from '../web/error-page.ts';
 import { type Site, withVisitor } from '../web/site.ts';
 import { callerOf, foreignPage, isFromOwnPage, refuseAllButOwnPages, refuseForeignPages } from './caller.ts';
 import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './operation.ts';
-import { loginPath, seeOther } from './redirects.ts';
+import { loginPath, nextPath, seeOther } from './redirects.ts';
 import { refuseUnknownHeaders } from './unknown-headers.ts';
 import { siteForVisitor } from './visitor.ts';
 
@@ -188,5 +188,5 @@ function toLogin(exchange: Exchange): Answer {
 }
 
 function pathAndQuery({ path, queryText }: Exchange): string {
-  return queryText === '' ? path : `${path}?${queryText}`;
+  return nextPath(queryText === '' ? path : `${path}?${queryText}`);
 }

@@ -10,6 +10,9 @@ import { type AdmittedForm, type DescribedOperation, type OperationParts, operat
 import { backToLogin, nextPath, redirect, seeOther } from './redirects.ts';
 import { siteForVisitor } from './visitor.ts';
 
+/** Longest `next` of a sign-in with a provider, bytes: it is kept in a cookie. */
+const MAX_SIGN_IN_NEXT_LENGTH = 2048;
+
 /** Login, logout, and sign-in with a provider. */
 export function loginOperations(parts: OperationParts): DescribedOperation[] {
   const { access, site } = parts;
@@ -102,7 +105,8 @@ async function redirectToProvider(
   signIn: SignIn,
   asked: (name: string) => string | undefined,
 ): Promise<Answer> {
-  const next = nextPath(asked('next'));
+  const wanted = nextPath(asked('next'));
+  const next = wanted.length <= MAX_SIGN_IN_NEXT_LENGTH ? wanted : '/';
   const provider = asked('provider') ?? '';
   if (!signIn.has(provider)) return redirectToLogin(exchange, next, { code: 'sign_in_failed' });
   const started = await signIn.start(provider, next, cookieScopeOf(exchange), exchange);

@@ -2,8 +2,8 @@ import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 
-/** Longest `next`, bytes: browsers send longer URLs than this. */
-const MAX_NEXT_LENGTH = 2048;
+/** Longest path of the login page with `next`, bytes: proxies take 8 KiB of a request line, errors are added to it. */
+const MAX_LOGIN_PATH_LENGTH = 7_500;
 
 /** Redirects to a path of this instance and sets cookies. */
 export function seeOther(exchange: Exchange, path: string, cookies: readonly string[] = []): Answer {
@@ -25,11 +25,14 @@ export function withCookies(answer: Answer, cookies: readonly string[]): Answer 
 
 /**
  * The page to show after login: `next` if it is a path of this instance (contract §8), else the start page.
- * A second slash or a backslash would make it another site's URL, and a line break would add a header.
+ * A second slash or a backslash in front of the query would make it another site's URL, and a line break would add a header.
  */
 export function nextPath(next: string | null | undefined): string {
   const isOwn =
-    next != null && next.length <= MAX_NEXT_LENGTH && /^\/[\x21-\x7e]*$/.test(next) && !/\/\/|\\/.test(next);
+    next != null &&
+    /^\/[\x21-\x7e]*$/.test(next) &&
+    !/^[^?#]*(?:\/\/|\\)/.test(next) &&
+    loginPath(next).length <= MAX_LOGIN_PATH_LENGTH;
   return isOwn ? next : '/';
 }
 

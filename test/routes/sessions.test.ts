@@ -113,7 +113,7 @@ const FOREIGN = [
   '/x\ny',
   '/ä',
   '/x y',
-  `/${'x'.repeat(3000)}`,
+  `/${'x'.repeat(10_000)}`,
 ];
 for (const next of FOREIGN)
   t.test(`next=${JSON.stringify(next.slice(0, 40))} leads to the start page`, async (t) => {
@@ -125,6 +125,27 @@ for (const next of FOREIGN)
     const wrong = await browser.submit('/api/login', { password: 'wrong', next });
     t.equal(wrong.headers.get('location'), '/login?error=auth&next=%2F');
   });
+
+const LONG = `/walrus?text=${'%C3%A4%20'.repeat(300)}`;
+for (const next of ['/walrus?url=https://other.example/a//b', '/walrus?q=a\\b', LONG])
+  t.test(
+    `next=${next.slice(0, 40)} leads to that page, because only its path may not be another site's`,
+    async (t) => {
+      const browser = new Browser(url);
+      const login = (await browser.visit(next)).headers.get('location')!;
+      const [, field] = /name="next" value="([^"]*)"/.exec((await browser.visit(login)).text)!;
+      const reply = await browser.submit('/api/login', { password: PASSWORD, next: field! });
+      t.equal(reply.headers.get('location'), next);
+    },
+  );
+
+t.test(
+  'a page whose address is too long for the one of the login page leads to the start page',
+  async (t) => {
+    const page = await new Browser(url).visit(`/walrus?text=${'%20'.repeat(3000)}`);
+    t.equal(page.headers.get('location'), '/login?next=%2F');
+  },
+);
 
 t.test('the login page repeats nothing that is not a path of the instance', async (t) => {
   const query = new URLSearchParams({

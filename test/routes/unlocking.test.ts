@@ -130,6 +130,7 @@ t.test('after unlocking, the page that was asked for is shown, if it is of the f
     [`/${name}/${id}`, `/${name}/${id}`],
     [`/${name}`, `/${name}`],
     [`/${name}?tag=a`, `/${name}?tag=a`],
+    [`/${name}?text=https://other.example/a`, `/${name}?text=https://other.example/a`],
     ['/other', `/${name}`],
     [`/${name}-2/x`, `/${name}`],
     [`//evil.example/${name}`, `/${name}`],
