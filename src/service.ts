@@ -28,6 +28,7 @@ import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
 import { Sweeping } from './ingest/sweeping.ts';
 import { Takedown } from './ingest/takedown.ts';
 import { FeedEvents } from './live/feed-events.ts';
+import { once } from './once.ts';
 import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
 import { FileBodies } from './read/file-bodies.ts';
@@ -388,14 +389,5 @@ function notifyBoth<T>(
   return (event) => {
     first(event);
     second(event);
-  };
-}
-
-/** Does the work at the first call only. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined;
-  return () => {
-    result ??= work();
-    return result;
   };
 }

@@ -90,6 +90,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'ingest',
     'live',
     'oauth',
+    'once.ts',
     'read',
     'refusals.ts',
     'requests',

@@ -14,6 +14,7 @@ import {
 } from '../oauth/authorization.ts';
 import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
+import { once } from '../once.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { formBody, parseMessage } from '../requests/bodies.ts';
 import { isJson } from '../requests/content-type.ts';
@@ -36,7 +37,7 @@ const MAX_MESSAGES = 20;
 function mcpOperation(parts: OperationParts): DescribedOperation {
   const limit = Math.min(MAX_BYTES, largestRequestBytes(parts.maxImageBytes));
   const large = pLimit(LARGE_AT_ONCE);
-  let loaded: Promise<Mcp> | undefined;
+  const loaded = once(() => load(parts));
   return operation('mcp', 'POST /mcp', { access: 'assistant' }, async (exchange, caller) => {
     // Any other body is a post to a feed of that name.
     if (!isJson(exchange.header('content-type'))) throw reservedFeed();
@@ -46,8 +47,7 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
       if (message === undefined) return protocolError(-32700, 'The body is not JSON in UTF-8.');
       if (Array.isArray(message) && message.length > MAX_MESSAGES)
         return protocolError(-32600, `There may be at most ${MAX_MESSAGES} messages.`);
-      loaded ??= load(parts);
-      return (await loaded).answer(exchange, message, caller);
+      return (await loaded()).answer(exchange, message, caller);
     };
     return body.length > LARGE_BYTES ? large(answer) : answer();
   });

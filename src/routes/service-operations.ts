@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { json, NOSNIFF } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
 import { compressOnce, Representation } from '../http/representation.ts';
+import { once } from '../once.ts';
 import { existing } from '../refusals.ts';
 import { VERSION } from '../version.ts';
 import { commandLineClient } from '../web/command-line.ts';
@@ -40,13 +41,12 @@ export function openApiOperation(
   table: () => readonly DescribedOperation[],
   publicUrl: string | undefined,
 ): DescribedOperation {
-  let document: Promise<Representation> | undefined;
+  const document = once(async () =>
+    representation((await import('./openapi.ts')).openApiDocument(table(), publicUrl)),
+  );
   const traits = { access: 'public', cors: true, docs: OPEN_API } as const;
   return operation('getOpenApi', 'GET /api/v1/openapi.json', traits, async (exchange) => {
-    document ??= import('./openapi.ts').then(({ openApiDocument }) =>
-      representation(openApiDocument(table(), publicUrl)),
-    );
-    return (await document).answer(exchange);
+    return (await document()).answer(exchange);
   });
 }
 
