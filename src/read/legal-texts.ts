@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { Refusal } from '../refusals.ts';
 import { type Html, trustedHtml } from '../web/html.ts';
 import type { LegalPage } from '../web/site.ts';
+import { unrendered } from './note-html.ts';
 import { placedHtml, type Rendered } from './note-text.ts';
 import type { Renderer } from './renderer.ts';
 
@@ -53,13 +54,16 @@ export class LegalTexts {
     const version = [size, mtimeMs, ino].join(' ');
     const kept = this.#kept.get(name);
     if (kept?.version === version) return kept.rendered;
-    const rendered = this.#read(file);
+    const rendered = this.#read(name, file);
     this.#kept.set(name, { version, rendered });
     rendered.catch(() => this.#kept.delete(name));
     return rendered;
   }
 
-  async #read(file: string): Promise<Rendered> {
-    return this.#renderer.text(await readFile(file), file);
+  async #read(name: OperatorText, file: string): Promise<Rendered> {
+    const content = await readFile(file);
+    const rendered = await this.#renderer.text(content, file);
+    if (rendered === undefined) this.#kept.delete(name);
+    return rendered ?? unrendered(content);
   }
 }

@@ -1,5 +1,6 @@
 import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
+import { unrendered } from './note-html.ts';
 import type { Rendered } from './note-text.ts';
 import type { Renderer } from './renderer.ts';
 
@@ -22,7 +23,8 @@ export class Previews {
     const own = new AbortController();
     this.#newest.set(client, own);
     try {
-      return await this.#renderer.text(content, `preview ${client}`, AbortSignal.any([own.signal, signal]));
+      const ended = AbortSignal.any([own.signal, signal]);
+      return (await this.#renderer.text(content, `preview ${client}`, ended)) ?? unrendered(content);
     } finally {
       if (this.#newest.get(client) === own) this.#newest.delete(client);
     }

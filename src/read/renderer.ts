@@ -211,11 +211,11 @@ export class Renderer {
   }
 
   /**
-   * A text by itself, not kept; in a `<pre>` as in `render`.
+   * A text by itself, not kept; in a `<pre>` as in `render`. Undefined if a later request may get it rendered.
    * @param sender whose texts take turns
    * @throws Refusal `busy`; the reason of the signal, which ends the rendering
    */
-  async text(content: Uint8Array, sender: string, signal?: AbortSignal): Promise<Rendered> {
+  async text(content: Uint8Array, sender: string, signal?: AbortSignal): Promise<Rendered | undefined> {
     // A copy, because the whole buffer is sent to the thread.
     const text = this.#textOf(new Uint8Array(content));
     await this.#render({
@@ -226,7 +226,7 @@ export class Renderer {
       signal,
       isOver: false,
     });
-    return text.rendered ?? unrendered(content);
+    return text.rendered;
   }
 
   #textOf(content: Uint8Array): Text {

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { ReadId } from '../../src/feeds/names.ts';
+import { unrendered } from '../../src/read/note-html.ts';
 import { placedHtml, type Rendered } from '../../src/read/note-text.ts';
 import {
   type RenderedFeed,
@@ -86,7 +87,10 @@ function renderer({ patienceMs = LONG, keepBytes = 100_000 } = {}) {
       return read.isComplete ? htmlOf(read)[0] : undefined;
     },
     preview: async (text: string, signal?: AbortSignal) =>
-      placedHtml(await real.text(bytes(text), 'client', signal), 'https://x.example/').replace(/ +(?=<)/, ''),
+      placedHtml(
+        (await real.text(bytes(text), 'client', signal)) ?? unrendered(bytes(text)),
+        'https://x.example/',
+      ).replace(/ +(?=<)/, ''),
     /** The task that began last. */
     last: async () => {
       await settle();

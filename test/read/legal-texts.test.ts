@@ -1,0 +1,29 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { LegalTexts } from '../../src/read/legal-texts.ts';
+import { Renderer, type RenderingPools } from '../../src/read/renderer.ts';
+import type { WorkerPool } from '../../src/worker-pool.ts';
+import { tempDir } from '../support/service.ts';
+
+t.test('a text whose thread died is rendered at the next request, and then kept', async (t) => {
+  t.capture(process, 'emitWarning');
+  let tasks = 0;
+  const pool = {
+    run: async () => {
+      tasks += 1;
+      if (tasks === 1) throw new Error('The thread died.');
+      return { rendered: [{ title: '', html: ['<p>rendered</p>'], excerpt: '', pictures: [] }] };
+    },
+  } as unknown as WorkerPool;
+  const pools: RenderingPools = { parsing: pool, slowParsing: pool, slowestParsing: pool };
+  const imprint = join(await tempDir(t), 'imprint.md');
+  // Longer than what is rendered on the event loop.
+  await writeFile(imprint, 'a'.padEnd(400, ' a'));
+  const texts = new LegalTexts({ imprint }, new Renderer(pools, 100_000));
+  const shown = async () => String(await texts.html('imprint', 1, 'https://x.example'));
+  t.match(await shown(), /^<pre [^>]*>a a/);
+  t.equal(await shown(), '<p>rendered</p>');
+  t.equal(await shown(), '<p>rendered</p>');
+  t.equal(tasks, 2);
+});
