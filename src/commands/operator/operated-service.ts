@@ -13,7 +13,9 @@ const ROOT = '/api/operator';
 /** Attempts for a request that fails on the way, and the pause between, ms. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 2_000;
-/** The client gives an answer up after 5 minutes unless told otherwise; a look at a large image store takes longer. */
+/** How long the service may take to answer, ms: to compare a large image store with the notes takes hours. */
+const LIMITS = { images: 6 * 3_600_000, others: 600_000 };
+/** The client has limits of its own, 5 minutes, after which the request would be sent again. */
 const NO_TIME_LIMIT = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
 /** The longest page of a list. */
 const MAX_LIMIT = 1_000;
@@ -24,8 +26,11 @@ export class OperatedService {
   readonly #token: string;
   readonly #agent = new Agent(NO_TIME_LIMIT);
 
+  readonly #limits: typeof LIMITS;
+
   /** The service that the settings name. Throws if there is no token among them. */
-  constructor(env: Environment) {
+  constructor(env: Environment, limits = LIMITS) {
+    this.#limits = limits;
     const { port, publicUrl, operatorToken } = readSome(env, ['port', 'publicUrl', 'operatorToken']);
     if (operatorToken === undefined)
       throw new Error('SERVICE_OPERATOR_TOKEN must be set, as for the service.');
@@ -67,14 +72,21 @@ export class OperatedService {
   }
 
   async #send(method: string, path: string, body?: unknown): Promise<Response> {
+    const limit = path.startsWith('/images/') ? this.#limits.images : this.#limits.others;
     for (let attempt = 1; ; attempt += 1) {
+      const signal = AbortSignal.timeout(limit);
       const reply = await fetch(this.#url + ROOT + path, {
         method,
         dispatcher: this.#agent,
+        signal,
         headers: { authorization: `Bearer ${this.#token}` },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }).catch(() => undefined);
       if (reply?.ok) return reply;
+      if (signal.aborted)
+        throw new Error(
+          `The service at ${this.#url} has not answered within ${limit / 60_000} minutes. It may do what was asked all the same.`,
+        );
       const isAway = reply === undefined || [502, 503, 504].includes(reply.status);
       if (!isAway || attempt === ATTEMPTS) throw new Error(await this.#reason(reply));
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
