@@ -175,15 +175,15 @@ export class WorkerPool {
   async #runOnThread(task: unknown, options: { filename: string; signal?: AbortSignal }): Promise<unknown> {
     const piscina = this.#idle.pop() ?? this.#start();
     const running = this.#begin(piscina, task, options);
-    this.#watchThreads(piscina.threads);
+    this.#watchThreads(piscina);
     try {
       return await running;
     } catch (error) {
       const isThreadDead = error instanceof Error && (this.#fatal.has(error) || EXITED.test(error.message));
-      if (!isThreadDead) throw error;
+      if (!isThreadDead && this.#piscinas.has(piscina)) throw error;
       throw busy('The service could not finish this, please try again in a moment.', error);
     } finally {
-      this.#idle.push(piscina);
+      if (this.#piscinas.has(piscina)) this.#idle.push(piscina);
     }
   }
 
@@ -197,12 +197,20 @@ export class WorkerPool {
     }
   }
 
-  /** Piscina does not tell an error that ended a thread from one that a task threw. */
-  #watchThreads(threads: readonly Worker[]): void {
-    for (const thread of threads) {
+  /**
+   * Piscina does not tell an error that ended a thread from one that a task threw. It also keeps a task whose thread ended before it
+   * was ready, until another task makes a thread; destroyed, it lets the task fail.
+   */
+  #watchThreads(piscina: Piscina): void {
+    for (const thread of piscina.threads) {
       if (this.#watched.has(thread)) continue;
       this.#watched.add(thread);
       thread.prependListener('error', (error: Error) => this.#fatal.add(error));
+      thread.once('exit', () => {
+        if (piscina.queueSize === 0 || piscina.threads.length > 0) return;
+        this.#piscinas.delete(piscina);
+        void piscina.destroy();
+      });
     }
   }
 }

@@ -256,6 +256,18 @@ t.test('a task for which no thread can be made is refused as busy, and is not ru
   t.equal(made.length, 1);
 });
 
+t.test('a task whose thread dies before it is ready is refused as busy', async (t) => {
+  const { faults } = threadsOf(t);
+  const { run, echo } = createPool(t);
+  for (let i = 0; i < 3; i++) {
+    faults.push('it dies', 'it dies');
+    await t.rejects(echo('first'), BUSY);
+    await t.rejects(run({ kind: 'echo', value: 'with a limit' }, 3_600_000), BUSY);
+    t.equal(await echo('again'), 'again');
+    await t.rejects(run({ kind: 'exit' }), BUSY);
+  }
+});
+
 t.test('draining waits for all tasks, also those in the queue, and takes no more', async (t) => {
   const { pool, run, echo } = createPool(t, { threads: 2 });
   const holder = createHolder();

@@ -75,7 +75,7 @@ export class BodyWriter {
   }
 
   get #pieceSize(): number {
-    if (this.#size !== undefined) return this.#size;
+    if (this.#size !== undefined) return Number.POSITIVE_INFINITY;
     return this.#isBehind ? PIECE_BEHIND_BYTES : PIECE_BYTES;
   }
 
