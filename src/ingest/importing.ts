@@ -25,8 +25,10 @@ import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { toFeed } from '../writing/command.ts';
+import { feedEtag } from '../writing/etags.ts';
 import { type FeedLimits, refusePicture } from '../writing/limits.ts';
 import { refuseBlocked } from './blocks.ts';
+import { changeFeed } from './change-feed.ts';
 import { DESCRIPTION_LENGTH } from './feed-settings.ts';
 import type { FeedZip, ZippedFile } from './feed-zip.ts';
 import type { AdmittedPost, Posting } from './post.ts';
@@ -42,7 +44,9 @@ const MAX_NAMED = 1_000;
 const SENDER_LENGTH = 320;
 
 interface ImportingParts {
-  readonly storage: Pick<Storage, 'stat' | 'write'> & { readonly records: Pick<OperatorRecords, 'find'> };
+  readonly storage: Pick<Storage, 'feed' | 'stat' | 'write'> & {
+    readonly records: Pick<OperatorRecords, 'find'>;
+  };
   readonly posting: Pick<Posting, 'feedFor'>;
   readonly checks: WorkerPool;
   readonly limits: FeedLimits;
@@ -206,24 +210,41 @@ class ImportRun {
    */
   async #configure(file: ZippedFile): Promise<void> {
     const found = settingsIn(objectIn(await file.read(MAX_META_BYTES)));
-    const feed = await this.#target();
     const { storage } = this.#parts;
     const title = oneLine('title', found.title, TITLE_LENGTH, 'invalid_body');
     const description = oneLine('description', found.description, DESCRIPTION_LENGTH, 'invalid_body');
+    // Settings alone make no feed.
+    existing(this.#feed ?? this.#admitted.feed, 'feed');
+    const target = toFeed(await this.#target());
     const { image, keepDays, keepNotes } = found;
     const { imported, skipped } = this.#result;
-    const isAllImported = feed.noteCount <= imported + skipped - this.#expired;
-    const takesKeep = (feed.keepDays ?? feed.keepNotes) === undefined && isAllImported;
-    const takesImage = feed.image === undefined && image !== undefined && parseNoteFile(image)?.type !== 'md';
-    const settings = {
-      ...(feed.title === '' && { title }),
-      ...(feed.description === '' && { description }),
-      ...(!found.showSender && { showSender: false }),
-      ...(found.listed && isAllImported && { listed: true }),
-      ...(takesImage && (await storage.stat(feed, image)) && { image }),
-      ...(takesKeep && { keepDays, keepNotes }),
-    };
-    existing(await storage.write({ kind: 'configure', ...toFeed(feed), settings }), 'feed');
+    // The feed as it is now, because others may have changed it during the upload.
+    const written = await changeFeed(
+      () => storage.feed(target.name),
+      async (feed) => {
+        const isAllImported = feed.noteCount <= imported + skipped - this.#expired;
+        const takesKeep = (feed.keepDays ?? feed.keepNotes) === undefined && isAllImported;
+        const takesImage =
+          feed.image === undefined && image !== undefined && parseNoteFile(image)?.type !== 'md';
+        const settings = {
+          ...(feed.title === '' && { title }),
+          ...(feed.description === '' && { description }),
+          ...(!found.showSender && { showSender: false }),
+          ...(found.listed && isAllImported && { listed: true }),
+          ...(takesImage && (await storage.stat(feed, image)) && { image }),
+          ...(takesKeep && { keepDays, keepNotes }),
+        };
+        const ifMatch = [feedEtag(feed)];
+        try {
+          const written = await storage.write({ kind: 'configure', ...target, ifMatch, settings });
+          return existing(written, 'feed');
+        } catch (error) {
+          if (error instanceof Refusal && error.code === 'changed') return undefined;
+          throw error;
+        }
+      },
+    );
+    existing(written, 'feed');
   }
 
   /** The feed to import into. It is made when the first valid note is stored. */

@@ -1,5 +1,6 @@
 /** A whole feed out as a zip and back in, through HTTP. */
 import { readdirSync } from 'node:fs';
+import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -112,6 +113,39 @@ t.test('an import brings no limit for notes that are not in it', async (t) => {
   await new FeedClient(service.url, 'stoat').post('mine');
   t.match((await send(service, 'stoat', expired)).json, { imported: 0, skipped: 1 });
   t.match((await new FeedClient(service.url, 'stoat').get()).json, { keep: null, listed: false });
+});
+
+t.test('settings and notes that come during the upload count as those of the feed', async (t) => {
+  const service = await start(t);
+  const marten = new FeedClient(service.url, 'marten');
+  const { file } = (await marten.post(PIXEL, { 'content-type': 'image/png' })).json;
+  const settings = '{"title":"zip","description":"zip","keep":{"notes":1},"listed":true}';
+  const zip = zipOf([
+    { name: file, bytes: PIXEL },
+    { name: '.feed.json', bytes: settings },
+  ]);
+  const url = `${service.url}/api/v1/feeds/marten/import`;
+  const upload = request(url, { method: 'POST', headers: { ...ZIP, 'content-length': zip.length } });
+  const answered = new Promise<number | undefined>((resolve, reject) => {
+    upload.on('response', (answer) => resolve(answer.resume().statusCode)).on('error', reject);
+  });
+  upload.write(zip.subarray(0, 10));
+  const isRunning = async () => (await send(service, 'otter', zipOf([{ name: 'a.md' }]))).status === 503;
+  t.ok(await eventually(isRunning));
+  await marten.set({ title: 'mine' });
+  await marten.post('mine');
+  upload.end(zip.subarray(10));
+  t.equal(await answered, 200);
+  t.match((await marten.get()).json, { title: 'mine', description: 'zip', keep: null, listed: false });
+});
+
+t.test('settings without a note make no feed', async (t) => {
+  const service = await start(t);
+  for (const bytes of ['{"title":"t"}', `{"title":"${'t'.repeat(101)}"}`]) {
+    const { json } = await send(service, 'marten', zipOf([{ name: '.feed.json', bytes }]));
+    t.match(json, { imported: 0, refused: [{ file: '.feed.json' }] });
+    t.equal((await new FeedClient(service.url, 'marten').get()).status, 404);
+  }
 });
 
 t.test('metadata that is nested very deeply ends nothing', async (t) => {
