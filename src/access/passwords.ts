@@ -112,7 +112,8 @@ export class PasswordRenewal {
 
   /**
    * Upgrades the hash of a feed's password if this is the right one. Returns true if the caller's feed may be out of date:
-   * then read it again and check the password again. If storing fails, the hash stays until the next start.
+   * then read it again and check the password again. If storing fails, the hash stays until the next start;
+   * after a `busy`, the next right password tries it again.
    * @throws Refusal `busy`, but not for a password that was just verified
    */
   async renew(feed: Feed, password: string): Promise<boolean> {
@@ -136,9 +137,10 @@ export class PasswordRenewal {
       const passwordHash = await passwords.hash(password);
       await storage.write({ kind: 'set password', ...toFeed(feed), passwordHash });
     } catch (cause) {
+      const code = cause instanceof Refusal ? cause.code : 'internal';
+      if (code === 'busy') return;
       this.#failed.add(feed.key);
       // The cause may name the feed.
-      const code = cause instanceof Refusal ? cause.code : 'internal';
       log.warn('the password of a feed stays in its old form until the next start', {
         feed: feed.name,
         code,

@@ -80,3 +80,14 @@ t.test('a failure fails nobody, and is told once without its cause', async (t) =
   await renewal.renew(feed(OLD, '2'), 'right');
   t.equal(stored.length, 2, 'of another feed it is tried');
 });
+
+t.test('a moment without room for the work keeps no password in its old form', async (t) => {
+  let isBusy = true;
+  const { renewal, stored, lines } = create(async () => {
+    if (isBusy) throw new Refusal('busy', 'Too much to do.');
+  });
+  await renewal.renew(feed(OLD), 'right');
+  isBusy = false;
+  t.equal(await renewal.renew(feed(OLD), 'right'), true);
+  t.same([stored.length, lines], [2, []]);
+});
