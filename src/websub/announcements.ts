@@ -115,12 +115,11 @@ export class Announcements {
     return Math.min(REST_MS * 2 ** failures, MAX_PAUSE_MS);
   }
 
+  /** Its pause goes on, because the next change must not be announced before it ends. */
   #dropOldest(): void {
     const readId = this.#pending.keys().next().value!;
     this.#pending.delete(readId);
     this.#ready.delete(readId);
-    clearTimeout(this.#pauses.get(readId));
-    this.#pauses.delete(readId);
     this.#parts.onLost('dropped');
   }
 }

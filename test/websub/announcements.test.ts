@@ -100,6 +100,18 @@ t.test('of too many feeds the oldest is dropped, and four are told at a time', a
   );
 });
 
+t.test('a feed that rests and is dropped is told no sooner', async (t) => {
+  const { announcements, told, pass } = setUp(t);
+  announcements.add(FEED);
+  await pass(2 * SECOND);
+  announcements.add(FEED);
+  for (let n = 0; n < 10_000; n += 1) announcements.add(`feed-${n}` as ReadId);
+  announcements.add(FEED);
+  await pass(20 * SECOND);
+  const [first, second] = told.filter(({ readId }) => readId === FEED);
+  t.ok(second!.at - first!.at >= 10 * SECOND);
+});
+
 t.test('a stop tells what waits, but not what has failed, and waits no longer than a second', async (t) => {
   const { announcements, told, pass } = setUp(t, (readId) => readId !== 'failed' && new Promise(() => {}));
   announcements.add('failed' as ReadId);
