@@ -1,6 +1,6 @@
 /** `deploy/copy-files` while notes are changed between its passes. */
 import { execFile } from 'node:child_process';
-import { access, readFile, writeFile } from 'node:fs/promises';
+import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
@@ -10,21 +10,18 @@ import { missing } from '../support/installed.ts';
 import { field, file } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { start, tempDir } from '../support/service.ts';
+import { zipOf } from '../support/zips.ts';
 
 const run = promisify(execFile);
 
-/** Copies a folder, and changes the title of a note after the first pass. Returns the path of the copy. */
-async function copyWhileTitled(t: Test, dir: string, feed: FeedClient, id: string): Promise<string> {
+/** Copies a folder, and runs a script after a pass, the first unless another is given. Returns the path of the copy. */
+async function copyWhile(t: Test, dir: string, script: string, pass = 1): Promise<string> {
   const bin = await tempDir(t);
-  const address = `${feed.record}/notes/${encodeURIComponent(id)}`;
-  const change = `const { status } = await fetch(${JSON.stringify(address)}, {
-    method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"title":"another"}',
-  });
-  if (status !== 200) throw new Error(status);`;
-  await writeFile(join(bin, 'change.mjs'), change);
+  await writeFile(join(bin, 'change.mjs'), script);
   const rsync = `#!/bin/sh
 /usr/bin/rsync "$@" || exit
-[ -e '${bin}/changed' ] || { NODE_OPTIONS= '${process.execPath}' '${bin}/change.mjs' && touch '${bin}/changed'; }`;
+echo >>'${bin}/passes'
+[ "$(wc -l <'${bin}/passes')" != ${pass} ] || { NODE_OPTIONS= '${process.execPath}' '${bin}/change.mjs' && touch '${bin}/changed'; }`;
   await writeFile(join(bin, 'rsync'), rsync, { mode: 0o755 });
   const copy = join(await tempDir(t), 'copy');
   // As cron and systemd start it.
@@ -32,6 +29,26 @@ async function copyWhileTitled(t: Test, dir: string, feed: FeedClient, id: strin
   await run('deploy/copy-files', [dir, copy], { env });
   await access(join(bin, 'changed'));
   return copy;
+}
+
+/** A statement of a script that sends a request. */
+function send(
+  method: string,
+  url: string,
+  headers: Record<string, string>,
+  body?: string | Uint8Array,
+): string {
+  const bytes = body && `Buffer.from('${Buffer.from(body).toString('base64')}', 'base64')`;
+  return `{
+    const options = { method: '${method}', headers: ${JSON.stringify(headers)}, body: ${bytes} };
+    const { ok, status } = await fetch(${JSON.stringify(url)}, options);
+    if (!ok) throw new Error(status);
+  }\n`;
+}
+
+function copyWhileTitled(t: Test, dir: string, feed: FeedClient, id: string): Promise<string> {
+  const url = `${feed.record}/notes/${encodeURIComponent(id)}`;
+  return copyWhile(t, dir, send('PATCH', url, { 'content-type': 'application/json' }, '{"title":"another"}'));
 }
 
 t.test('notes that are changed meanwhile', { skip: missing('rsync') }, async (t) => {
@@ -62,4 +79,31 @@ t.test('notes that are changed meanwhile', { skip: missing('rsync') }, async (t)
       const meta = await readFile(join(copy, 'feed', `.${id}.md.json`), 'utf8');
       t.match(JSON.parse(meta), { title: 'another' });
     });
+
+  await t.test('a picture of an imported text whose name has a quote stays', async (t) => {
+    const zip = zipOf([
+      { name: 'p.png', bytes: picture('png', 500) },
+      { name: '.p.png.json', bytes: JSON.stringify({ attached_to: 'a"b' }) },
+      { name: 'a"b.md' },
+    ]);
+    const script = send('POST', `${feed.record}/import`, { 'content-type': 'application/zip' }, zip);
+    const copy = await copyWhile(t, dir, script);
+    await access(join(copy, 'feed', 'a"b.md'));
+    await access(join(copy, 'feed', 'p.png'));
+  });
+
+  for (const pass of [1, 2])
+    await t.test(
+      `a feed that is deleted and made again after pass ${pass} has nothing of the old one`,
+      async (t) => {
+        const name = `again-${pass}`;
+        const old = new FeedClient(url, name, { 'x-feed-password': 'old' });
+        await old.post('old');
+        await old.post(picture('png', 500), { 'content-type': 'image/png' });
+        const deletion = send('DELETE', old.record, { 'x-feed-password': 'old' });
+        const post = send('POST', `${url}/${name}`, { 'content-type': 'text/markdown' }, 'new');
+        const copy = await copyWhile(t, dir, deletion + post, pass);
+        t.same((await readdir(join(copy, name))).sort(), (await readdir(join(dir, name))).sort());
+      },
+    );
 });
