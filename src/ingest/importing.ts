@@ -21,10 +21,11 @@ import {
   settingsIn,
 } from '../storage/metadata.ts';
 import type { OperatorRecords } from '../storage/operator-records.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Storage, Written } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { toFeed } from '../writing/command.ts';
+import type { ImportOutcome } from '../writing/decide.ts';
 import { feedEtag } from '../writing/etags.ts';
 import { type FeedLimits, refusePicture } from '../writing/limits.ts';
 import { refuseBlocked } from './blocks.ts';
@@ -47,7 +48,7 @@ interface ImportingParts {
   readonly storage: Pick<Storage, 'feed' | 'stat' | 'write'> & {
     readonly records: Pick<OperatorRecords, 'find'>;
   };
-  readonly posting: Pick<Posting, 'feedFor'>;
+  readonly posting: Pick<Posting, 'import'>;
   readonly checks: WorkerPool;
   readonly limits: FeedLimits;
   readonly maxImageBytes: number;
@@ -192,16 +193,30 @@ class ImportRun {
     const notes = this.#batch;
     if (notes.length === 0) return;
     [this.#batch, this.#batchBytes] = [[], 0];
-    const feed = await this.#target();
-    const { limits } = this.#parts;
-    const written = await this.#parts.storage.write({ kind: 'import', ...toFeed(feed), notes, limits });
-    for (const [n, outcome] of existing(written, 'feed').outcomes!.entries()) {
+    let outcomes: readonly ImportOutcome[];
+    try {
+      outcomes = (await this.#import(notes)).outcomes!;
+    } catch (error) {
+      // A new feed would have none of them, and is not made.
+      if (!(error instanceof Refusal) || error.position === undefined) throw error;
+      outcomes = notes.map(() => error);
+    }
+    for (const [n, outcome] of outcomes.entries()) {
       const { id, type } = notes[n]!;
       if (outcome === 'stored') this.#result.imported += 1;
       else if (outcome === 'skipped') this.#result.skipped += 1;
       else this.refuse(`${id}.${type}`, outcome);
     }
-    this.#feed = written!.feed;
+  }
+
+  /** Makes the feed if it is not there. */
+  async #import(notes: readonly NewNote[]): Promise<Written> {
+    const { storage, posting, limits } = this.#parts;
+    const written = this.#feed
+      ? await storage.write({ kind: 'import', ...toFeed(this.#feed), notes, limits })
+      : await posting.import(this.#admitted, notes, this.#caller);
+    this.#feed = existing(written, 'feed').feed;
+    return written!;
   }
 
   /**
@@ -215,7 +230,7 @@ class ImportRun {
     const description = oneLine('description', found.description, DESCRIPTION_LENGTH, 'invalid_body');
     // Settings alone make no feed.
     existing(this.#feed ?? this.#admitted.feed, 'feed');
-    const target = toFeed(await this.#target());
+    const target = toFeed(this.#feed ?? (await this.#import([])).feed);
     const { image, keepDays, keepNotes } = found;
     const { imported, skipped } = this.#result;
     // The feed as it is now, because others may have changed it during the upload.
@@ -245,12 +260,6 @@ class ImportRun {
       },
     );
     existing(written, 'feed');
-  }
-
-  /** The feed to import into. It is made when the first valid note is stored. */
-  async #target(): Promise<Feed> {
-    this.#feed ??= await this.#parts.posting.feedFor(this.#admitted, this.#caller);
-    return this.#feed;
   }
 }
 

@@ -4,10 +4,10 @@ import type { Feed } from '../feeds/feed.ts';
 import { randomReadId } from '../feeds/ids.ts';
 import { type FeedName, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import type { NewNote, Note } from '../feeds/note.ts';
-import { Refusal } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import type { Storage, Written } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
-import type { Post } from '../writing/command.ts';
+import { type Import, type Post, toFeed } from '../writing/command.ts';
 import { feedIdentity } from '../writing/etags.ts';
 import type { FeedLimits } from '../writing/limits.ts';
 import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
@@ -105,22 +105,19 @@ export class Posting {
   }
 
   /**
-   * The feed that an import stores its notes in. If there is no such feed, it is made without notes.
-   * @throws Refusal as a post
+   * Stores notes of an import. If there is no such feed, it is made with them.
+   * @throws Refusal as a post; with a `position` if a new feed has no room for any of them
    */
-  async feedFor(admitted: AdmittedPost, caller: Caller): Promise<Feed> {
+  async import(admitted: AdmittedPost, notes: readonly NewNote[], caller: Caller): Promise<Written> {
+    const { storage, limits } = this.#parts;
     const { name, feed } = admitted;
     const target = await this.#target(admitted, caller);
-    if (feed !== undefined) return feed;
-    const made = await this.#store(
-      { kind: 'post', name, target, notes: [], limits: this.#parts.limits },
-      admitted,
-      caller,
-    );
-    return made.feed;
+    const command = { kind: 'import', name, target, notes, limits } as const;
+    if (feed !== undefined) return existing(await storage.write({ ...command, ...toFeed(feed) }), 'feed');
+    return this.#store(command, admitted, caller);
   }
 
-  async #store(command: Post, admitted: AdmittedPost, caller: Caller): Promise<Written> {
+  async #store(command: Post | Import, admitted: AdmittedPost, caller: Caller): Promise<Written> {
     const { storage, access, record } = this.#parts;
     const { name } = command;
     let { target } = command;

@@ -85,7 +85,7 @@ export function changedNotes({ fate, edit, removed = [], outcomes }: Effects): C
   const edited = edit?.after ? [edit.after.id] : [];
   const gone = edit && !edit.after ? [edit.before, ...removed] : removed;
   const ids = gone.map(({ id }) => id);
-  return withoutEmpty({ edited, removed: ids, isUnnamed: outcomes !== undefined && fate === 'changed' });
+  return withoutEmpty({ edited, removed: ids, isUnnamed: outcomes !== undefined && fate !== 'unchanged' });
 }
 
 /** Whether a write changes more than that notes are added. */

@@ -49,9 +49,10 @@ export interface Post {
   readonly replaces?: boolean | undefined;
 }
 
-/** Stores notes that come from elsewhere. Each is decided by itself: one that is there is skipped, one that does not fit is refused. */
-export interface Import extends OfFeed {
+/** Stores notes that come from elsewhere. Each is decided by itself: one that is there is skipped, one that does not fit is refused. A new feed takes one at least. */
+export interface Import extends Omit<OfFeed, 'target'> {
   readonly kind: 'import';
+  readonly target: ExistingFeed | NewFeed;
   readonly notes: readonly NewNote[];
   readonly limits: FeedLimits;
 }
@@ -167,13 +168,10 @@ export function lookupsOf(command: Command): Lookups {
   switch (command.kind) {
     case 'post': {
       const key = mainNote(command.notes)?.meta.key;
-      return {
-        readId: command.target.kind === 'new' ? command.target.readId : undefined,
-        note: key === undefined ? undefined : { key },
-      };
+      return { readId: newReadId(command), note: key === undefined ? undefined : { key } };
     }
     case 'import':
-      return { imported: command.notes };
+      return { readId: newReadId(command), imported: command.notes };
     case 'replace':
     case 'describe':
       return { note: { id: command.id, type: undefined } };
@@ -186,6 +184,10 @@ export function lookupsOf(command: Command): Lookups {
     default:
       return {};
   }
+}
+
+function newReadId({ target }: Post | Import): ReadId | undefined {
+  return target.kind === 'new' ? target.readId : undefined;
 }
 
 /** The bytes that a command brings. */

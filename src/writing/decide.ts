@@ -148,7 +148,7 @@ const NEW_FEED = {
 export function decide(command: Command, state: State, rules: WritingRules): Effects | undefined {
   const { feed } = state;
   if (command.target.kind === 'new')
-    return feed ? undefined : decideNew(command as Post, command.target, state, rules);
+    return feed ? undefined : decideNew(command as Post | Import, command.target, state, rules);
   if (!feed || !isMeant(feed, command.target)) return undefined;
   if (feed.isBlocked && ADDING.has(command.kind)) throw nameBlocked();
   if (command.kind === 'post') return decidePost(command, feed, state, rules);
@@ -227,11 +227,12 @@ function decideImport(feed: Feed, { notes, limits }: Import, state: State, rules
 }
 
 function decideNew(
-  { name, notes, limits }: Post,
+  command: Post | Import,
   { readId, passwordHash }: NewFeed,
   state: State,
   rules: WritingRules,
 ): Effects {
+  const { name, notes, limits } = command;
   const { readIdHolder, feeds = 0, now } = state;
   if (state.isNameBlocked) throw nameBlocked();
   const reclaimsReadId = readIdHolder === null && isReservedReadId(readId, name);
@@ -239,6 +240,13 @@ function decideNew(
   if (rules.maxFeeds > 0 && feeds >= rules.maxFeeds)
     throw new Refusal('feed_limit', 'This instance has as many feeds as it may have.');
   const feed: Feed = { ...NEW_FEED, name, readId, passwordHash };
+  if (command.kind === 'import') {
+    const imported = decideImport(feed, command, state, rules);
+    const [first] = imported.outcomes!;
+    if (imported.added.length === 0 && typeof first === 'object')
+      throw new Refusal(first.code, first.message, { position: 0 });
+    return { ...imported, fate: 'made', reclaimsReadId };
+  }
   const withAll = withNotes(feed, notes, roomOf(limits, feed, state, rules));
   const posted = mainNote(notes);
   const note = ownPicture(posted, now);

@@ -148,6 +148,18 @@ t.test('settings without a note make no feed', async (t) => {
   }
 });
 
+t.test('notes that an instance has no room for make no feed', async (t) => {
+  const service = await start(t, { SERVICE_MAX_BYTES: '1000' });
+  const otter = new FeedClient(service.url, 'otter');
+  const large = { name: 'large.md', bytes: 'x'.repeat(2_000) };
+  const refused = [{ file: 'large.md', code: 'byte_limit' }];
+  const reply = await send(service, 'otter', zipOf([large, { name: '.feed.json', bytes: '{"title":"t"}' }]));
+  t.match(reply.json, { imported: 0, refused: [...refused, { file: '.feed.json' }] });
+  t.equal((await otter.get()).status, 404);
+  t.match((await send(service, 'otter', zipOf([large, { name: 'a.md' }]))).json, { imported: 1, refused });
+  t.match((await otter.list()).json.notes, [{ id: 'a' }]);
+});
+
 t.test('metadata that is nested very deeply ends nothing', async (t) => {
   const service = await start(t, { SERVICE_SECRET: 'a secret that is long enough for it' });
   const deep = `{"tags":["kept"],"deep":${'['.repeat(8_000)}${']'.repeat(8_000)}}`;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import type { Test } from 'tap';
+import { randomReadId } from '../../src/feeds/ids.ts';
 import type { FeedName, NoteId } from '../../src/feeds/names.ts';
 import type { NewNote } from '../../src/feeds/note.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -197,6 +198,16 @@ export function testBytes(backend: Backend): void {
     const outcomes = await importTo(storage, name, [small, large, text(4)], limits);
     t.match(outcomes, ['stored', { code: 'byte_limit' }, 'stored'], 'each imported note for itself');
     await hasBytes(t, storage, KB, 'full to the last byte');
+    const target = { ...NEW, readId: randomReadId() };
+    const make = (...notes: NewNote[]) =>
+      storage.write({ kind: 'import', name: other, target, notes, limits });
+    await t.rejects(make(text(1_025), picture(1_025)), { ...FULL, position: 0 });
+    t.equal(await storage.feed(other), undefined, 'an import of which nothing fits makes no feed');
+    t.match(await make(text(1_025), picture(20)), {
+      outcomes: [{ code: 'byte_limit' }, 'stored'],
+      feed: { readId: target.readId, byteCount: 20 },
+    });
+    t.equal(await make(text(1)), undefined, 'the feed is there by now');
   });
 
   test('what is stored beyond a lowered limit can be edited, made smaller and removed', async (t, storage) => {

@@ -472,6 +472,10 @@ t.test(
     const nothing = outcome({ ...command, notes: [there] }, state) as Effects;
     t.match(nothing, { fate: 'unchanged', outcomes: ['skipped'] });
     t.equal(outcome({ ...command, target: { ...target, passwordHash: 'other' } }, state), undefined);
+    const making: Command = { ...command, target: newTarget };
+    const made = outcome({ ...making, notes: [picture!, last!] }, { feed: undefined }) as Effects;
+    t.match(made, { fate: 'made', added: [last], outcomes: [{ code: 'images_off' }, 'stored'] });
+    t.equal(outcome({ ...making, notes: [picture!] }, { feed: undefined }), 'images_off at 0');
     t.end();
   },
 );

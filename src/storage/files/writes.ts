@@ -197,7 +197,7 @@ async function decideNew(
 /** Undefined if somebody made a folder of that name meanwhile; it is then in the index. */
 async function makeFolder(
   { dir, index, log, onMade, writer }: WriteParts,
-  { feed: made, added, note }: Effects,
+  { feed: made, added, note, outcomes }: Effects,
 ): Promise<Written | undefined> {
   const { name, readId, passwordHash, license } = made;
   const files = { storedReadId: readId, settings: settingsOf(made), passwordHash, license };
@@ -210,7 +210,7 @@ async function makeFolder(
     feed.apply({ put: entriesOf(added, stampOf), marks: marksOf(added) });
     index.add(feed);
     onMade(name);
-    return { feed: feed.record(), note: stamped(note, stampOf) };
+    return { feed: feed.record(), note: stamped(note, stampOf), outcomes };
   } catch (error) {
     const cause = asRefusal(error);
     if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw cause;
