@@ -81,11 +81,16 @@ export class Importing {
    */
   async import(admitted: AdmittedPost, zip: FeedZip, limits: FeedLimits, caller: Caller): Promise<Imported> {
     const run = new ImportRun(this.#parts, admitted, limits, caller);
-    for await (const file of zip.files()) {
-      if ('refusal' in file) run.refuse(file.name, file.refusal);
-      else await run.take(file);
+    try {
+      for await (const file of zip.files()) {
+        if ('refusal' in file) run.refuse(file.name, file.refusal);
+        else await run.take(file);
+      }
+      return await run.finish();
+    } finally {
+      // What was stored before a failure stays.
+      run.record();
     }
-    return run.finish();
   }
 }
 
@@ -137,10 +142,14 @@ class ImportRun {
     // Last, because the title image has to be there.
     const settings = this.#settings;
     if (settings) await this.#unlessRefused(SETTINGS_FILE, () => this.#configure(settings));
+    return this.#result;
+  }
+
+  /** Tells how many notes were stored. */
+  record(): void {
     const { imported: count } = this.#result;
     if (count > 0)
       this.#parts.record({ name: 'notes imported', feed: this.#admitted.name, count }, this.#caller);
-    return this.#result;
   }
 
   async #unlessRefused<T>(file: string, work: () => Promise<T>): Promise<T | undefined> {

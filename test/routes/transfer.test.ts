@@ -316,6 +316,18 @@ t.test('an import that may not store any note is refused, and no note of it gets
   t.match(await new FeedClient(service.url, 'otter').get(), { status: 404 });
 });
 
+t.test('the log counts the notes of an import that fails later', async (t) => {
+  const service = await start(t);
+  const marten = new FeedClient(service.url, 'marten');
+  const zip = zipOf(Array.from({ length: 3_000 }, (_, n) => ({ name: `${n}.md` })));
+  const importing = send(service, 'marten', zip);
+  t.ok(await eventually(async () => (await marten.get()).status === 200));
+  t.equal((await marten.send('DELETE', '')).status, 204);
+  t.match(await importing, { status: 404 });
+  const line = service.lines.find(({ message }) => message === 'notes imported');
+  t.ok(Number(line?.fields.count) > 0);
+});
+
 t.test('a client has one import at a time, and exports give back their places', async (t) => {
   const service = await start(t);
   const head = 'POST /api/v1/feeds/marten/import HTTP/1.1\r\nHost: x\r\nContent-Type: application/zip\r\n';
