@@ -195,6 +195,15 @@ export function testExpiry(backend: Backend): void {
     t.same(await dueAt(storage), []);
   });
 
+  test('an expired note is none of the newest that a feed keeps', async (t, storage) => {
+    const kept = [newNote('a'), newNote('b'), newNote('c')];
+    for (const note of [...kept, expired('d'), expired('e')]) await post(storage, name, note);
+    await configure(storage, name, { keepNotes: 3 });
+    await sweep(storage, name);
+    t.same(await listed(storage), kept.map(({ id }) => id).toReversed());
+    t.same(await dueAt(storage), []);
+  });
+
   test('the key of an expired note is free, and the note goes', async (t, storage, place) => {
     const first = expired('first', { key: 'k', posted: { hash: 'a' } });
     await post(storage, name, first);

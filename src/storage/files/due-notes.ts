@@ -17,9 +17,11 @@ export function dueNotes(
     const entry = notes.get(file);
     if (entry) due.set(file, entry);
   }
-  const tooMany = beyond === undefined ? 0 : notes.size - beyond;
+  // Expired notes are none of those that a feed keeps.
+  const tooMany = beyond === undefined ? 0 : notes.size - due.size - beyond;
   let n = 0;
   for (const note of notes.oldest()) {
+    if (due.has(note.file)) continue;
     if (due.size >= limit || (n >= tooMany && note.createdAt >= before)) break;
     n += 1;
     if (note.file !== except) due.set(note.file, note);
