@@ -34,7 +34,7 @@ const MARKS_SHARE = 4;
 export class DataFolderWatch {
   readonly #dir: string;
   readonly #say: (notice: WatchNotice) => void;
-  readonly #isAgain: boolean;
+  readonly #changedSince: number | undefined;
   #events: boolean;
   readonly #folders = new Map<FeedName, WatchedFolder>();
   /** Feeds whose folders could not be read when they were to be watched; each round tries again. */
@@ -56,13 +56,13 @@ export class DataFolderWatch {
     this.#dir = task.dir;
     this.#say = say;
     this.#events = task.events;
-    this.#isAgain = task.isAgain === true;
+    this.#changedSince = task.changedSince;
   }
 
   start(): void {
     this.#watch('');
     this.#root = this.#rootIdentity();
-    if (!this.#isAgain) {
+    if (this.#changedSince === undefined) {
       for (const file of WATCHED_RECORD_FILES) this.#recordFiles.set(file, this.#stateOf(file));
       for (const name of this.#listRoot()) this.#addFolder(name);
     }
@@ -179,7 +179,7 @@ export class DataFolderWatch {
     try {
       if (!lstatSync(join(this.#dir, name)).isDirectory()) return false;
       this.#watch(name);
-      this.#folders.set(name, new WatchedFolder(this.#dir, name));
+      this.#folders.set(name, new WatchedFolder(this.#dir, name, this.#changedSince));
       return true;
     } catch (error) {
       this.#unwatch(name);

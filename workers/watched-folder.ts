@@ -31,18 +31,23 @@ export class WatchedFolder {
   readonly #name: FeedName;
   readonly #path: string;
   readonly #identity: string;
+  readonly #changedSince: number;
   #listing: Listing = { names: '', mtimesMs: [], sizes: [] };
   #listedMtimeMs = Number.NaN;
   #mayListAt = 0;
 
-  /** Throws when the folder is gone. */
-  constructor(dir: string, name: FeedName) {
+  /**
+   * Throws when the folder is gone.
+   * @param changedSince a file that has changed since then counts as changed at its first look, ms since the epoch
+   */
+  constructor(dir: string, name: FeedName, changedSince = Number.POSITIVE_INFINITY) {
+    this.#changedSince = changedSince;
     this.#dir = dir;
     this.#name = name;
     this.#path = join(dir, name);
     this.#identity = folderIdentity(lstatSync(this.#path));
     // The service knows only the names of notes until it reads them, so a round looks at them later.
-    this.#list((file) => (isFeedFile(file) ? stampToKeep(this.#stamp(file) ?? UNSEEN) : UNSEEN));
+    this.#list((file) => (isFeedFile(file) ? stampToKeep(this.#stats(file) ?? UNSEEN) : UNSEEN));
   }
 
   /** Whether the folder is still the same one; `undefined` when it is gone or no folder any more. */
@@ -76,7 +81,7 @@ export class WatchedFolder {
     const listing = this.#listing;
     for (const [i, file] of filesOf(listing)) {
       const before = stampOf(listing, i);
-      const found = this.#stamp(file);
+      const found = this.#stats(file);
       if (!found && !folderStats(this.#dir)) {
         yield undefined;
         continue;
@@ -98,7 +103,15 @@ export class WatchedFolder {
   }
 
   #seen(file: string, first: boolean): FileSeen {
-    return { feed: this.#name, file, stamp: this.#stamp(file), first };
+    const stats = this.#stats(file);
+    // By its ctime, which a copy or a move of a file into the folder sets, too.
+    const isKnown = first && !(stats && stats.ctimeMs >= this.#changedSince);
+    return {
+      feed: this.#name,
+      file,
+      stamp: stats && { mtimeMs: stats.mtimeMs, size: stats.size },
+      first: isKnown,
+    };
   }
 
   #list(stampFor: (file: string) => Stamp): void {
@@ -118,9 +131,9 @@ export class WatchedFolder {
     this.#mayListAt = now + (now - begun) * LISTING_SHARE;
   }
 
-  #stamp(file: string): Stamp | undefined {
+  #stats(file: string): Stats | undefined {
     const stats = statsOf(join(this.#path, file));
-    return stats?.isFile() ? { mtimeMs: stats.mtimeMs, size: stats.size } : undefined;
+    return stats?.isFile() ? stats : undefined;
   }
 }
 

@@ -9,10 +9,11 @@ import type { NoteMeta } from '../../src/feeds/note.ts';
 import { MARKS_LIMITS } from '../../src/storage/files/mark-keeper.ts';
 import { endLine } from '../../src/storage/files/marks.ts';
 import { CLOCK_TICK_MS } from '../../src/storage/files/stamp.ts';
-import type { FolderWatch } from '../../src/storage/files/watch-thread.ts';
+import { type FolderWatch, WatchThread } from '../../src/storage/files/watch-thread.ts';
 import { WriterThread } from '../../src/storage/files/writer-thread.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
+import { threadsOf } from '../support/failing-threads.ts';
 import { edits, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
 import { dataFolder, opened } from './files-support.ts';
@@ -188,6 +189,34 @@ t.test('a folder that comes while the service runs has its keys', async (t) => {
   t.equal(await answering(storage, 'k'), id);
   t.same(await storage.due!(Date.now()), []);
 });
+
+t.test(
+  'metadata that somebody changes while there is no watch counts, also of notes that nobody asks for',
+  async (t) => {
+    const dir = await dataFolder(t);
+    const [changed, added, removed] = ['changed', 'added', 'removed'].map(feedName);
+    const before = await place(dir, '{}', { feed: changed });
+    const bare = await place(dir, '{}', { feed: added });
+    await rm(join(dir, added!, `.${bare}.md.json`));
+    const expired = await place(dir, `{${EXPIRES}}`, { feed: removed });
+    const { made } = threadsOf(t);
+    const storage = await opened(
+      t,
+      dir,
+      {},
+      { writer: new WriterThread(undefined), watch: new WatchThread() },
+    );
+    const due = async () => (await storage.due!(Date.now())).toSorted();
+    t.ok(await eventually(async () => String(await due()) === removed));
+    // The other thread writes.
+    await made.at(-1)!.terminate();
+    await place(dir, `{${EXPIRES}}`, { feed: changed, id: before });
+    await writeFile(join(dir, added!, `.${bare}.md.json`), `{${EXPIRES}}`);
+    await rm(join(dir, removed!, `.${expired}.md.json`));
+    await eventually(async () => String(await due()) === `${added},${changed}`);
+    t.same(await due(), [added, changed]);
+  },
+);
 
 t.test('feeds of few notes have no `.marks`', async (t) => {
   const dir = await dataFolder(t);

@@ -95,6 +95,11 @@ export class NoteList {
     for (const { notes } of this.#pieces) for (const note of notes) yield fileOf(note);
   }
 
+  /** The files of all notes that have metadata. */
+  *filesWithMeta(): Generator<NoteFile> {
+    for (const { notes } of this.#pieces) for (const note of notes) if (hasMeta(note)) yield fileOf(note);
+  }
+
   /** All notes that have metadata. */
   withMeta(): Entry[] {
     return this.#pieces.flatMap((piece) =>

@@ -152,9 +152,12 @@ export class Reconciler {
   /** The folder was created by the service, so apply only the differences made by hand since. */
   async #align(known: IndexedFeed, found: IndexedFeed): Promise<void> {
     const [before, now] = [new Set(known.notes.files()), new Set(found.notes.files())];
+    const [hadMeta, hasMeta] = [new Set(known.notes.filesWithMeta()), new Set(found.notes.filesWithMeta())];
     const gone = [...before].filter((file) => !now.has(file));
     const added = [...now].filter((file) => !before.has(file));
-    const put = added.map((file) => foundNow(found.notes.get(file)!));
+    // No look at files finds the metadata file that was removed while nobody watched.
+    const bare = [...now].filter((file) => before.has(file) && hadMeta.has(file) && !hasMeta.has(file));
+    const put = [...added, ...bare].map((file) => foundNow(found.notes.get(file)!));
     const marks = await this.#marksOf(known, put);
     this.#apply(known, { gone, put, files: found.files, marks });
   }

@@ -9,8 +9,11 @@ export interface WatchTask {
   readonly dir: string;
   /** False: poll only, as if the kernel sent no events. */
   readonly events: boolean;
-  /** It takes the place of one that died, so it reports all that is there. */
-  readonly isAgain?: boolean;
+  /**
+   * It takes the place of one that died, so it reports all that is there, and each file that has changed since this moment as
+   * changed; ms since the epoch.
+   */
+  readonly changedSince?: number;
 }
 
 /** Asks the watch to look at the folders of feeds. */
@@ -54,6 +57,8 @@ export interface FolderWatch {
 const SCRIPT = new URL('../../../workers/watch-files.ts', import.meta.url);
 /** How soon a thread that died is replaced, and how soon that is tried again, ms. */
 const RESTART_MS = 1_000;
+/** How late a thread may look at a changed file, plus how far clocks may differ, ms. */
+const LATE_MS = 120_000;
 
 /** Watches on a thread of its own, so that its rounds hold up no request. */
 export class WatchThread implements FolderWatch {
@@ -80,6 +85,7 @@ export class WatchThread implements FolderWatch {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const worker = new Worker(SCRIPT, { workerData, resourceLimits: THREAD_HEAP });
     this.#worker = worker;
+    const startedAt = Date.now();
     let cause = new Error('the thread has ended');
     worker.on('message', (message: WatchMessage) => {
       if (message.kind === 'ready') resolve();
@@ -92,7 +98,10 @@ export class WatchThread implements FolderWatch {
       reject(cause);
       if (!this.#isKept) return;
       listener.onDeath(cause);
-      this.#replaceLater(workerData, listener, cause);
+      const now = Date.now();
+      // One that did not live for long may not have looked at all that had changed before it.
+      const before = now - startedAt < LATE_MS ? workerData.changedSince : undefined;
+      this.#replaceLater({ ...workerData, changedSince: before ?? now - LATE_MS }, listener, cause);
     });
     return promise;
   }
@@ -102,7 +111,7 @@ export class WatchThread implements FolderWatch {
       if (!this.#isKept) return;
       try {
         // The exit of this one, too, starts another.
-        this.#start({ ...task, isAgain: true }, listener).catch(() => {});
+        this.#start(task, listener).catch(() => {});
       } catch {
         // There may be memory for a thread later.
         this.#replaceLater(task, listener, cause);
