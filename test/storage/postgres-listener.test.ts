@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ChangeListener } from '../../src/storage/postgres/change-listener.ts';
-import { CHANGE_CHANNEL } from '../../src/storage/postgres/change-notice.ts';
+import { CHANGE_CHANNEL, decodeChanges } from '../../src/storage/postgres/change-notice.ts';
 import { removeChanges } from '../../src/storage/postgres/changes-table.ts';
 import { connect, connectionOptions } from '../../src/storage/postgres/connection-options.ts';
 import { Database } from '../../src/storage/postgres/database.ts';
@@ -22,6 +22,7 @@ async function listening(
   { database, isListening = true }: { database?: string; isListening?: boolean } = {},
 ) {
   const told: (string | boolean)[] = [];
+  const warned: string[] = [];
   const times: number[] = [];
   const tell = (what: string | boolean) => {
     told.push(what);
@@ -35,15 +36,19 @@ async function listening(
     connection: connectionOptions(url),
     name,
     isListening,
-    onChange: tell,
+    onChange: (payload) => {
+      decodeChanges(payload);
+      tell(payload);
+    },
     onOld: ignore,
     onFreshness: tell,
-    log: { warn: ignore },
+    log: { warn: (message) => warned.push(message) },
   });
   t.teardown(() => listener.close());
   return {
     url,
     told,
+    warned,
     listener,
     name,
     notify: (payload: string) => server.sql(url, `SELECT pg_notify('${CHANGE_CHANNEL}', $1)`, [payload]),
@@ -114,6 +119,22 @@ for (const isListening of [true, false])
       await until(true, 'one', 'two', 'three', 'four', 'five');
     },
   );
+
+t.test(
+  'what another program notifies or records, and nobody can read, ends no process: any feed may have changed',
+  async (t) => {
+    const { notify, record, until, warned } = await listening(t);
+    const unreadable = /cannot be read/;
+    await until(true);
+    await notify('x 1:a:%');
+    await until(true, false, true);
+    await record('y 1:a:%');
+    await until(true, false, true, false, true);
+    await notify('readable');
+    await until(true, false, true, false, true, 'readable');
+    t.equal(warned.filter((line) => unreadable.test(line)).length, 1, 'it is told once');
+  },
+);
 
 t.test('what a snapshot saw is removed, and nothing else', async (t) => {
   const { url, record } = await listening(t);

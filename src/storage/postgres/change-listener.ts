@@ -87,6 +87,8 @@ export class ChangeListener {
   /** Payloads that came once so far, by a notice or by a round trip: since the last round trip, and before it. */
   #once = new Set<string>();
   #onceBefore = new Set<string>();
+  /** A payload could not be read. */
+  #hasWarned = false;
   #client: Client | undefined;
   /** Fires if the last round trip began too long ago. */
   #expiry: NodeJS.Timeout | undefined;
@@ -218,7 +220,15 @@ export class ChangeListener {
   #onChange(payload: string): void {
     if (this.#once.delete(payload) || this.#onceBefore.delete(payload)) return;
     this.#once.add(payload);
-    this.#options.onChange(payload);
+    try {
+      this.#options.onChange(payload);
+    } catch (err) {
+      // Every user of the database may notify.
+      if (!this.#hasWarned)
+        this.#options.log.warn('a notice of a change in the database cannot be read', { err });
+      this.#hasWarned = true;
+      this.#forget();
+    }
   }
 
   #disconnect(): void {
