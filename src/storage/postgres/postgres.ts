@@ -1,5 +1,6 @@
 import type { FeedName } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
+import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Command, mainNote, type Post } from '../../writing/command.ts';
@@ -289,13 +290,18 @@ class PostgresStorage extends PostgresReads implements Storage {
   }
 }
 
-/** Runs a transaction again as long as others take a name or a read id while it runs. */
+/**
+ * Runs a transaction again as long as others take a name or a read id while it runs.
+ * @throws Refusal `busy` if they do so each time
+ */
 async function retryRaces<T>(run: () => Promise<T>, attempt = 1): Promise<T> {
   try {
     return await run();
   } catch (error) {
     const isRace = error instanceof LostRace || isUniqueViolation(error);
-    if (!isRace || attempt === MAX_ATTEMPTS) throw error;
+    if (!isRace) throw error;
+    if (attempt === MAX_ATTEMPTS)
+      throw new Refusal('busy', 'Too many writes at once, please try again in a moment.', { cause: error });
     return retryRaces(run, attempt + 1);
   }
 }
