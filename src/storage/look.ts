@@ -7,9 +7,10 @@ import { databasePath } from './open-storage.ts';
 
 type Place = Pick<Config, 'storage' | 'dataDir' | 'database' | 'secret' | 'derivedReadIds'>;
 
-/** Length of the header of a SQLite database, and where the version of its schema is in it (https://sqlite.org/fileformat.html §1.3). */
+/** Length of the header of a SQLite database, and where the version of its schema and its `application_id` are in it (https://sqlite.org/fileformat.html §1.3). */
 const HEADER_BYTES = 100;
 const VERSION_AT = 60;
+const APPLICATION_ID_AT = 68;
 
 /**
  * Says what is in the place of the notes, without changing it, and while a service may use it.
@@ -67,8 +68,10 @@ async function lookAtFile(path: string): Promise<string> {
   if (length === 0) return 'the database is empty';
   if (length < HEADER_BYTES || header.toString('latin1', 0, 16) !== 'SQLite format 3\0')
     throw new Error(`The file ${path} (SERVICE_DATABASE_URL) is no SQLite database.`);
-  const { mustBeKnown } = await import('./sqlite/schema.ts');
+  const { MOVE_TARGET_ID, mustBeKnown } = await import('./sqlite/schema.ts');
   const version = header.readUInt32BE(VERSION_AT);
   mustBeKnown(version);
+  if (header.readUInt32BE(APPLICATION_ID_AT) === MOVE_TARGET_ID)
+    throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
   return `a database (schema ${version})`;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import { SqliteArchive } from '../../src/storage/sqlite/sqlite-archive.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { start } from '../support/service.ts';
@@ -82,6 +83,16 @@ t.test('an unfinished move', async (t) => {
   const dir = await folder(t);
   writeFileSync(join(dir, '.moving'), 'from elsewhere\n');
   t.match(await check({ DATA_DIR: dir }), { code: 1, stderr: /target of a move/ });
+  const file = join(dir, 'notefeed.db');
+  writeFileSync(file, '');
+  const database = SqliteArchive.open(file);
+  const found = () => check({ ...ON_SQLITE, DATA_DIR: dir });
+  await database.begin('from elsewhere');
+  t.match(await found(), { code: 1, stderr: /target of a move/ });
+  await database.end();
+  t.match(await found(), { code: 0, stderr: '' });
+  await database.close();
+  t.match(await found(), { code: 0, stderr: '' });
 });
 
 t.test('a PostgreSQL database: empty, in use, of a newer version, and dead', async (t) => {

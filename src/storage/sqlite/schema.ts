@@ -153,10 +153,14 @@ export function readMoveMark(db: Database): string | undefined {
   return db.prepare<[], { mark: string }>('SELECT mark FROM move').get()?.mark ?? '';
 }
 
+/** The `application_id` of a database with a mark: a look at the header of the file alone finds it. 0 of every other one. */
+export const MOVE_TARGET_ID = 0x6e666d76;
+
 /** Writes the mark; undefined removes it. */
 export function writeMoveMark(db: Database, mark: string | undefined): void {
   db.transaction(() => {
     db.exec('DROP TABLE IF EXISTS move');
+    db.pragma(`application_id = ${mark === undefined ? 0 : MOVE_TARGET_ID}`);
     if (mark === undefined) return;
     db.exec('CREATE TABLE move (mark TEXT NOT NULL) STRICT');
     db.prepare('INSERT INTO move (mark) VALUES (?)').run(mark);

@@ -52,7 +52,7 @@ export class SqliteArchive extends DatabaseArchive {
   }
 
   async begin(mark: string): Promise<void> {
-    writeMoveMark(this.#db, mark);
+    this.#writeMark(mark);
     // The next start of the service finds out what its limit makes due.
     this.#db.exec('UPDATE sweeper SET keep_days = 0');
   }
@@ -85,11 +85,17 @@ export class SqliteArchive extends DatabaseArchive {
   async end(): Promise<void> {
     // A commit in full makes all those before it durable.
     this.#db.pragma('synchronous = FULL');
-    writeMoveMark(this.#db, undefined);
+    this.#writeMark(undefined);
   }
 
   async close(): Promise<void> {
     this.#db.close();
+  }
+
+  #writeMark(mark: string | undefined): void {
+    writeMoveMark(this.#db, mark);
+    // Also in the header of the file, see `lookAtStorage`.
+    this.#log.empty();
   }
 
   protected insertFeed(values: readonly unknown[]): void {
