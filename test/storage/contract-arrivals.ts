@@ -1,5 +1,5 @@
 import type { NoteId } from '../../src/feeds/names.ts';
-import type { Arrivals } from '../../src/storage/arrivals.ts';
+import { type Arrivals, MAX_LAG_MS } from '../../src/storage/arrivals.ts';
 import { edits, post } from '../support/storing.ts';
 import { type Backend, newNote, runner } from './contract.ts';
 import { name, other, reopened } from './contract-support.ts';
@@ -33,6 +33,16 @@ export function testArrivals(backend: Backend): void {
     const reread = (await again.feed(name))!;
     for (const [n, id] of all.entries())
       t.same(ids(await again.arrivals(reread, id, 10)), all.slice(n + 1), 'after a restart');
+  });
+
+  test('a place that is dated later than now, as after the clock was set back, hides no note', async (t, storage) => {
+    await post(storage, name, newNote('first'));
+    const feed = (await storage.feed(name))!;
+    const [first] = (await storage.arrivals(feed, undefined, 10))!.notes;
+    const next = newNote('next');
+    await post(storage, name, next);
+    const place = { ...first!, date: Date.now() + 2 * MAX_LAG_MS };
+    t.same(ids(await storage.arrivals(feed, place, 10)), [next.id]);
   });
 
   test('after a note that is gone come those with later dates, and perhaps others', async (t, storage) => {
