@@ -17,6 +17,8 @@ interface ViewBasis {
   readonly asked?: AskedNotes;
   /** The ETag of the view; the hash of its bytes unless given. */
   readonly etag?: string;
+  /** The first moment at which something else than its notes that it names expires, ms since the epoch. */
+  readonly expires?: number;
 }
 
 interface NoteViewsParts {
@@ -56,14 +58,14 @@ export class NoteViews {
   /** @param isComplete whether all its texts are rendered, as far as they can be */
   async #view(
     view: ViewToMake,
-    { feed, attachments, asked, etag }: ViewBasis,
+    { feed, attachments, asked, etag, expires }: ViewBasis,
     isComplete: boolean,
   ): Promise<CacheableView> {
     const { views, bases } = this.#parts;
     const { notes, base } = view.task.document;
     const expiries = [...notes, ...attachments.basis].map(({ meta }) => meta.expires);
     const isCurrent = asked?.isCurrent ?? true;
-    const { until, cacheControl } = lifetimeOf(expiries, VIEW_TERMS, isCurrent);
+    const { until, cacheControl } = lifetimeOf([...expiries, expires], VIEW_TERMS, isCurrent);
     const representation = await views.composed(view, {
       // Notes that the index gets later do not change the feed again.
       changedAt: isCurrent ? changedAt(feed) : undefined,

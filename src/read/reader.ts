@@ -138,7 +138,8 @@ export class Reader {
       const feed = await this.#feedByReadId(readId);
       const attachments = this.#attachments(place);
       const document = await this.#documents.notePage(place, feed, id, attachments);
-      return this.#notes.rendered(exchange, { view: 'read-note-page', document }, { feed, attachments });
+      const basis = { feed, attachments, expires: document.neighbours.expires };
+      return this.#notes.rendered(exchange, { view: 'read-note-page', document }, basis);
     });
   }
 
@@ -185,7 +186,8 @@ export class Reader {
       const attachments = this.#attachments(place);
       const page = await this.#documents.notePage(place, feed, id, attachments);
       const document = { ...page, site, name };
-      return this.#notes.rendered(exchange, { view: 'note-page', document }, { feed, attachments });
+      const basis = { feed, attachments, expires: page.neighbours.expires };
+      return this.#notes.rendered(exchange, { view: 'note-page', document }, basis);
     });
   }
 

@@ -71,18 +71,21 @@ export async function shownNeighbours(
   // Only pictures are left out.
   if (feed.imageCount === 0) return found;
   await attachments.add(feed, [note]);
-  const shown = async (side: keyof Neighbours): Promise<NoteId | undefined> => {
+  let { expires } = found;
+  const shown = async (side: 'older' | 'newer'): Promise<NoteId | undefined> => {
     let id = found[side];
     for (let passed = 0; id !== undefined; passed += 1) {
       const next = await storage.note(feed, id);
       if (next === undefined || next.type === 'md') return id;
       if ((await attachments.add(feed, [next])) === 0 || passed === MAX_LEFT_OUT) return undefined;
       if (!(await isLeftOut(next, attachments, ALL_NOTES))) return id;
-      id = (await storage.neighbours(feed, positionOf(next)))[side];
+      const further = await storage.neighbours(feed, positionOf(next));
+      expires = Math.min(expires, further.expires);
+      id = further[side];
     }
     return undefined;
   };
-  return { older: await shown('older'), newer: await shown('newer') };
+  return { older: await shown('older'), newer: await shown('newer'), expires };
 }
 
 const ALL_NOTES = { has: async () => true };

@@ -61,6 +61,8 @@ export interface FeedPage extends Page {
 export interface Neighbours {
   readonly older: NoteId | undefined;
   readonly newer: NoteId | undefined;
+  /** The first moment at which one of them expires, ms since the epoch; infinite if none does. */
+  readonly expires: number;
 }
 
 /** A note's file as it was at one moment, without its bytes. */

@@ -63,7 +63,11 @@ function storageOf(all: readonly Note[]) {
     },
     neighbours: async (_, { createdAt }) => {
       calls.neighbours += 1;
-      return { older: all[1001 - createdAt]?.id, newer: all[999 - createdAt]?.id };
+      return {
+        older: all[1001 - createdAt]?.id,
+        newer: all[999 - createdAt]?.id,
+        expires: Number.POSITIVE_INFINITY,
+      };
     },
   } as Pick<Storage, 'page' | 'note' | 'neighbours'>;
   return { storage, calls };

@@ -62,6 +62,30 @@ t.test('a note is gone from every view at its moment', async (t) => {
   t.match((await look(`/api/v1/read/${readId}/notes`)).headers.get('cache-control'), 'public, max-age=60');
 });
 
+t.test('a page of a note names no neighbour that has expired', async (t) => {
+  const client = new FeedClient(url, 'mayfly-neighbour');
+  const { json } = await client.post('It stays');
+  const { id } = (await client.post('It is a mayfly', { 'x-note-expires': inSeconds(50) })).json;
+  const pages = [`/r/${readIdIn(json.read_url)}/${json.id}`, `/mayfly-neighbour/${json.id}`];
+  const names = ({ status, text }: Reply) => status === 200 && text.includes(id);
+  for (const path of pages) {
+    const reply = await ask(url + path);
+    t.ok(names(reply), path);
+    t.match(reply.headers.get('cache-control'), /max-age=0, must-revalidate|private, no-store/, path);
+  }
+  const at = inSeconds(2);
+  t.match(await client.send('PATCH', `/notes/${id}`, JSON.stringify({ expires: at })), { status: 200 });
+  const late: string[] = [];
+  await eventually(async () => {
+    for (const path of pages) {
+      const askedAt = Date.now();
+      if (names(await ask(url + path)) && askedAt >= Date.parse(at)) late.push(path);
+    }
+    return Date.now() > Date.parse(at) + 500;
+  });
+  t.same(late, []);
+});
+
 t.test('others may keep a view of a note that expires much later as long as any', async (t) => {
   const client = new FeedClient(url, 'mayfly-later');
   const { file_url: fileUrl, read_url: readUrl } = (await client.post('x', { 'x-note-expires': '1h' })).json;

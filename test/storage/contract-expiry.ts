@@ -65,8 +65,17 @@ export function testExpiry(backend: Backend): void {
         createdAt: (await storage.note(feed, id))!.createdAt,
         file: noteFile(id, 'md'),
       });
-      t.same(await storage.neighbours(feed, await placeOf(old.id)), { older: undefined, newer: young.id });
-      t.same(await storage.neighbours(feed, await placeOf(young.id)), { older: old.id, newer: undefined });
+      const { expires } = live;
+      t.same(await storage.neighbours(feed, await placeOf(old.id)), {
+        older: undefined,
+        newer: young.id,
+        expires,
+      });
+      t.same(await storage.neighbours(feed, await placeOf(young.id)), {
+        older: old.id,
+        newer: undefined,
+        expires,
+      });
       t.equal((await storage.note(feed, old.id))?.meta.expires, live.expires);
     };
     await isHidden(t, storage);

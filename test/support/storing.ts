@@ -91,8 +91,10 @@ export function reads(storage: Storage) {
   return {
     page: async (name: FeedName, query: PageQuery) => storage.page(await admitted(name), query),
     note: async (name: FeedName, id: NoteId) => storage.note(await admitted(name), id),
-    neighbours: async (name: FeedName, position: Position) =>
-      storage.neighbours(await admitted(name), position),
+    neighbours: async (name: FeedName, position: Position) => {
+      const { older, newer } = await storage.neighbours(await admitted(name), position);
+      return { older, newer };
+    },
     tags: async (name: FeedName, prefix = '') => storage.tags(await admitted(name), prefix),
     stat: async (name: FeedName, file: NoteFile) => storage.stat(await admitted(name), file),
   };

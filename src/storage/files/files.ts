@@ -263,7 +263,11 @@ class FilesStorage implements Storage {
     const feed = this.#parts.index.admitted(admitted);
     if (feed) await this.#parts.keeper.whenMarked(feed);
     const now = feed?.marks && Date.now();
-    return { older: feed?.notes.older(position, 1, now)[0]?.id, newer: feed?.notes.newer(position, now)?.id };
+    const [older, newer] = [feed?.notes.older(position, 1, now)[0], feed?.notes.newer(position, now)];
+    const expiries = [older, newer].map(
+      (note) => (note && feed?.expiryOf(note.file)) ?? Number.POSITIVE_INFINITY,
+    );
+    return { older: older?.id, newer: newer?.id, expires: Math.min(...expiries) };
   }
 
   async arrivals(

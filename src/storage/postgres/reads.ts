@@ -134,12 +134,15 @@ const TAGS = statement<TagCount>('tags')`
   SELECT tag, count(*)::integer AS count FROM tags
   WHERE feed ${OF_FEED} AND starts_with(tag, $2) AND ${isLive('$3')}
   GROUP BY tag ORDER BY count DESC, tag LIMIT ${MOST_LISTED_TAGS}`;
-const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('neighbours')`
-  SELECT
-    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4) AND ${isLive('$5')}
-     ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older,
-    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4) AND ${isLive('$5')}
-     ORDER BY created_at, id, type LIMIT 1) AS newer`;
+const NEIGHBOURS = statement<Record<'older' | 'newer', NoteId | null> & { expires: number | null }>(
+  'neighbours',
+)`
+  SELECT older.id AS older, newer.id AS newer, least(older.expires_at, newer.expires_at) AS expires FROM
+    (SELECT id, expires_at FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4) AND ${isLive('$5')}
+     ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older
+  FULL JOIN
+    (SELECT id, expires_at FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4) AND ${isLive('$5')}
+     ORDER BY created_at, id, type LIMIT 1) AS newer ON true`;
 const STATS = statement<FileRow & Numbered>('stats')`
   SELECT wanted.number::integer, note.* FROM unnest($1::bigint[], $2::text[], $3::text[], $4::smallint[])
     WITH ORDINALITY AS wanted (key, read_id, id, type, number)
@@ -275,7 +278,8 @@ export abstract class PostgresReads extends DatabaseStorage {
 
   async neighbours({ key }: AdmittedFeed, position: Position): Promise<Neighbours> {
     const [row] = await this.database.read(NEIGHBOURS, [key, ...placeOf(position), Date.now()]);
-    return { older: row?.older ?? undefined, newer: row?.newer ?? undefined };
+    const expires = row?.expires ?? Number.POSITIVE_INFINITY;
+    return { older: row?.older ?? undefined, newer: row?.newer ?? undefined, expires };
   }
 
   arrivals(

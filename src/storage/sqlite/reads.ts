@@ -127,7 +127,9 @@ export class Reads {
 
   neighbours(key: string, position: Position): Neighbours {
     const values = [key, ...placeOf(position), Date.now()] as const;
-    return { older: this.#sql.older.get(...values)?.id, newer: this.#sql.newer.get(...values)?.id };
+    const [older, newer] = [this.#sql.older.get(...values), this.#sql.newer.get(...values)];
+    const expiries = [older, newer].map((note) => note?.expires ?? Number.POSITIVE_INFINITY);
+    return { older: older?.id, newer: newer?.id, expires: Math.min(...expiries) };
   }
 
   /** See `Storage.arrivals`. */
@@ -182,10 +184,10 @@ function prepareStatements(db: Database) {
       WHERE feeds.id = ? AND feeds.name IS NOT NULL AND tags.tag >= ? AND tags.tag < ? || char(0x10ffff)
       AND NOT EXISTS (SELECT 1 FROM expiries WHERE note = tags.note AND expires_at <= ?)
       GROUP BY tags.tag`,
-    older: prepare<[string, ...Place, number], { id: NoteId }>`
-      SELECT notes.id ${OF_FEED} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT 1`,
-    newer: prepare<[string, ...Place, number], { id: NoteId }>`
-      SELECT notes.id ${OF_FEED} AND ${place} > (?, ?, ?) AND ${IS_LIVE}
+    older: prepare<[string, ...Place, number], { id: NoteId; expires: number | null }>`
+      SELECT notes.id, (SELECT expires_at FROM expiries WHERE note = notes.row) AS expires ${OF_FEED} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT 1`,
+    newer: prepare<[string, ...Place, number], { id: NoteId; expires: number | null }>`
+      SELECT notes.id, (SELECT expires_at FROM expiries WHERE note = notes.row) AS expires ${OF_FEED} AND ${place} > (?, ?, ?) AND ${IS_LIVE}
       ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
     stat: prepare<[...RefValues, string, number, number], FileRow>`
       SELECT ${FILE_COLUMNS}, (SELECT expires_at FROM expiries WHERE note = notes.row) AS expires_at
