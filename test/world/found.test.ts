@@ -107,6 +107,15 @@ t.test('a look that fails hides no change by hand from the watch', async (t) => 
   t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 1 }, first: false }]);
 });
 
+t.test('a lock that cannot be looked at makes the storage unavailable', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  computer.failing = /^lstat .*lock$/;
+  await t.rejects(computer.until(storage.check()), { code: 'store_unavailable' });
+  computer.failing = undefined;
+  await computer.until(storage.check());
+});
+
 t.test('a folder that could not be looked at is watched later', async (t) => {
   const computer = start(t);
   const { disk } = computer;

@@ -315,8 +315,12 @@ class FilesStorage implements Storage {
 
   async check(): Promise<void> {
     this.#mustBeUsable();
-    if (!this.#lock.isValid) throw unavailable(new Error('the data folder is not the one that was locked'));
-    await access(this.#parts.dir, constants.R_OK | constants.W_OK).catch(refuse);
+    try {
+      if (!this.#lock.isValid) throw unavailable(new Error('the data folder is not the one that was locked'));
+      await access(this.#parts.dir, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      refuse(error);
+    }
   }
 
   async close(): Promise<void> {
