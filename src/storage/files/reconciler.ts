@@ -164,6 +164,9 @@ export class Reconciler {
 
   async #look(name: FeedName, seen: readonly FileSeen[]): Promise<void> {
     const { index, locks } = this.#parts;
+    // Its folder could be listed but not searched when it was to be read.
+    if (!index.get(name) && seen.some(({ stamp }) => stamp))
+      return this.#rescan({ feed: name, folder: 'there' });
     const findChanged = () => {
       const feed = index.get(name);
       return feed ? seen.filter((one) => differs(feed, one)) : [];
