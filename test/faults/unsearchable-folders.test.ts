@@ -1,5 +1,5 @@
 /** Folders of feeds that the service may list but not search, as after a chmod of all that is in DATA_DIR. */
-import { chmod } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -21,4 +21,24 @@ t.test('a feed whose folder cannot be searched at the start is there as soon as 
   t.equal((await feed.get()).status, 404);
   await chmod(folder, 0o755);
   t.ok(await eventually(async () => (await feed.list()).json.notes.length === 1));
+});
+
+t.test('notes of a feed whose folder cannot be searched for a while are the same afterwards', async (t) => {
+  const service = await ServiceProcess.start(t, { env });
+  const feed = new FeedClient(service.url, 'by-hand');
+  const folder = join(service.dir, 'by-hand');
+  await mkdir(folder);
+  for (const name of ['one', 'two']) await writeFile(join(folder, `${name}.md`), name);
+  const shows = (count: number) => eventually(async () => (await feed.list()).json.notes?.length === count);
+  t.ok(await shows(2));
+  const etag = async () => (await feed.get()).headers.get('etag');
+  const before = await etag();
+  await chmod(folder, LISTED_ONLY);
+  const isTold = () => service.lines.some(({ msg }) => msg === 'a change by hand could not be taken in');
+  t.ok(await eventually(isTold));
+  await chmod(folder, 0o755);
+  t.ok(await shows(2));
+  t.equal(await etag(), before, 'nothing has changed');
+  await writeFile(join(folder, 'three.md'), 'three');
+  t.ok(await shows(3));
 });

@@ -8,7 +8,7 @@ import { readMark } from './find-marks.ts';
 import type { Mark } from './marks.ts';
 import { isFeedFile, noteOfMetaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { isFolder } from './read-file.ts';
+import { isFolder, isThere } from './read-file.ts';
 import { logOfFeed, readFeedFiles } from './read-metadata.ts';
 import { readEntry, scanFeed } from './scan.ts';
 import { type Stamp, sameStamp, UNSEEN } from './stamp.ts';
@@ -198,6 +198,8 @@ export class Reconciler {
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
     const files = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
+    // In a folder that cannot be searched, none is known to be gone: this throws then.
+    if (gone[0] !== undefined) await isThere(join(folder, gone[0]));
     // Without the folder, or the whole data folder, nothing is known about its notes.
     if (gone.length > 0 && !(await isFolder(folder))) return;
     this.#apply(feed, { put, gone, files, marks: await this.#marksOf(feed, put) });
