@@ -107,6 +107,19 @@ t.test('a look that fails hides no change by hand from the watch', async (t) => 
   t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 1 }, first: false }]);
 });
 
+t.test('names that somebody closes by hand while the file cannot be read are closed later', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  computer.failing = /^open .*blocked$/;
+  computer.disk.placeByHand(`${DATA}/.blocked`, Buffer.from(`${name}\n`));
+  await computer.until(later(computer, 2_000));
+  t.notOk((await storage.feed(name))?.isBlocked);
+  computer.failing = undefined;
+  await computer.until(later(computer, 2_000));
+  t.ok((await storage.feed(name))?.isBlocked);
+});
+
 t.test('a lock that cannot be looked at makes the storage unavailable', async (t) => {
   const computer = start(t);
   const storage = (await computer.until(openOn(computer, DATA)))!;

@@ -1,4 +1,5 @@
 import type { FeedName } from '../../feeds/names.ts';
+import { Refusal } from '../../refusals.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import type { OperatorRecord, OperatorRecordKind, OperatorRecords } from '../operator-records.ts';
@@ -8,6 +9,9 @@ import type { FeedIndex } from './feed-index.ts';
 import { readText } from './line-files.ts';
 import { isFolder } from './read-file.ts';
 import { parseRecords, RECORD_KINDS, RECORD_LINES } from './record-lines.ts';
+
+/** Interval of reading again a file that could not be read after a change by hand, ms. */
+const RETRY_MS = 500;
 
 interface RecordParts {
   readonly dir: string;
@@ -23,6 +27,8 @@ export class RecordFiles implements OperatorRecords {
   readonly #records = new Map<OperatorRecordKind, Map<string, OperatorRecord>>();
   /** How many lines of a file could not be read. */
   readonly #unread = new Map<OperatorRecordKind, number>();
+  /** Files that could not be read, and what reads them again. */
+  readonly #failed = new Map<string, NodeJS.Timeout>();
   /** The last line of the reports may lack its end. */
   #isTorn = false;
 
@@ -55,7 +61,7 @@ export class RecordFiles implements OperatorRecords {
     }
   }
 
-  /** Reads the file of that name again, which somebody has changed by hand. */
+  /** Reads the file of that name again, which somebody has changed by hand. The watch reports a change once, so a failure is retried. */
   async reload(file: string): Promise<void> {
     const { dir, index, locks, log } = this.#parts;
     const kind = RECORD_KINDS.find((one) => RECORD_LINES[one].file === file);
@@ -64,12 +70,17 @@ export class RecordFiles implements OperatorRecords {
       if (kind === undefined || !(await isFolder(dir))) return;
       const before = this.#of(kind);
       await locks.exclusive(file, () => this.#read(kind));
+      this.#failed.delete(file);
       if (kind !== 'name') return;
       const names = new Set([...before.keys(), ...this.#of(kind).keys()]) as Set<FeedName>;
       for (const name of names)
         if (index.isClosed(name) !== this.#of(kind).has(name)) await this.#closeAsRecorded(name);
     } catch (error) {
-      log.error('a change by hand could not be taken in', { file, err: asRefusal(error) });
+      const err = asRefusal(error);
+      if (!this.#failed.has(file)) log.error('a change by hand could not be taken in', { file, err });
+      if (!(err instanceof Refusal)) return;
+      clearTimeout(this.#failed.get(file));
+      this.#failed.set(file, setTimeout(() => void this.reload(file), RETRY_MS).unref());
     }
   }
 
