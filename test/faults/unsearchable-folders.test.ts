@@ -19,6 +19,7 @@ t.test('a feed whose folder cannot be searched at the start is there as soon as 
   await again.says('the folder of a feed cannot be read and is ignored');
   const feed = new FeedClient(again.url, 'feed');
   t.equal((await feed.get()).status, 404);
+  t.match(await feed.post('text'), { status: 503, json: { code: 'store_unavailable' } });
   await chmod(folder, 0o755);
   t.ok(await eventually(async () => (await feed.list()).json.notes.length === 1));
 });

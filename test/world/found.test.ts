@@ -120,6 +120,15 @@ t.test('names that somebody closes by hand while the file cannot be read are clo
   t.ok((await storage.feed(name))?.isBlocked);
 });
 
+t.test('a feed that cannot be read when somebody posts to it is unavailable', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  computer.failing = /^scandir .*feed$/;
+  computer.disk.makeFolder(`${DATA}/feed`);
+  computer.disk.placeByHand(`${DATA}/feed/a.md`, Buffer.from('a'));
+  await t.rejects(computer.until(makeFeed(storage)), { code: 'store_unavailable' });
+});
+
 t.test('a lock that cannot be looked at makes the storage unavailable', async (t) => {
   const computer = start(t);
   const storage = (await computer.until(openOn(computer, DATA)))!;

@@ -214,7 +214,8 @@ async function makeFolder(
   } catch (error) {
     const cause = asRefusal(error);
     if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw cause;
-    const feed = await scanFeed(dir, name, log);
+    const feed = await scanFeed(dir, name, log).catch(refuse);
+    if (feed === 'unreadable') throw unavailable(error);
     if (!(feed instanceof IndexedFeed))
       throw new Refusal('internal', 'Something that is not a feed is in the way.', { cause });
     index.add(feed);
