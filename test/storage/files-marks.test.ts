@@ -26,6 +26,7 @@ const MANY = 300;
 const marksLimits = { ...MARKS_LIMITS, unsaved: 4 };
 const SOME = 6;
 const EXPIRES = '"expires": "2020-01-01T00:00:00Z"';
+const BLIND: FolderWatch = { start: async () => {}, order: () => {}, close: async () => {} };
 
 const keyed = (key: string, meta: Partial<NoteMeta> = {}) =>
   newNote(key, 'md', { key, posted: { hash: key }, tags: [], ...meta });
@@ -114,6 +115,17 @@ t.test(
   },
 );
 
+t.test('a sweep before the expired notes are known takes no others in their place', async (t) => {
+  const dir = await dataFolder(t);
+  const kept: NoteId[] = [];
+  for (let n = 0; n < 3; n += 1) kept.unshift(await place(dir, '{"title": "kept"}'));
+  for (let n = 0; n < 2; n += 1) await place(dir, `{${EXPIRES}}`);
+  await writeFile(join(dir, name, '.feed.json'), '{"keep": {"notes": 3}}');
+  const storage = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: BLIND });
+  await storage.write({ kind: 'sweep', name, target: OPEN });
+  t.same(await listed(storage), kept);
+});
+
 t.test('a key is found without reading the metadata files that have not changed', async (t) => {
   const dir = await dataFolder(t);
   const all: NoteId[] = [];
@@ -165,8 +177,7 @@ t.test('`.marks` waits for notes whose files are there already', async (t) => {
     return stamps;
   };
   // A watch that sees the file of the slow note waits for its feed, and the other posts would wait behind it.
-  const blindWatch: FolderWatch = { start: async () => {}, order: () => {}, close: async () => {} };
-  const helpers = { writer: Object.assign(writer, { change: changeSlowly }), watch: blindWatch };
+  const helpers = { writer: Object.assign(writer, { change: changeSlowly }), watch: BLIND };
   const storage = await opened(t, dir, { marksLimits }, helpers);
   await post(storage, name, newNote('first'));
   const slow = post(storage, name, keyed('slow'));
@@ -259,8 +270,8 @@ t.test('a data folder that is away says nothing of marks', async (t) => {
   await mkdir(dir);
   const id = await place(dir, handMade('k'));
   // Without a watch, which would look for the marks before the folder is away.
-  const watch: FolderWatch = { start: async () => {}, order: () => {}, close: async () => {} };
-  const storage = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch });
+  const helpers = { writer: new WriterThread(undefined), watch: BLIND };
+  const storage = await opened(t, dir, {}, helpers);
   const feed = (await storage.feed(name))!;
   await rename(dir, away);
   await t.rejects(storage.tags(feed, ''), { code: 'store_unavailable' });

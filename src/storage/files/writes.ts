@@ -132,10 +132,12 @@ function sweep(
   feed: IndexedFeed,
   { command, state, isAlone }: { command: Command; state: StateOfStep; isAlone: boolean },
 ): Promise<Done | typeof AGAIN | undefined> {
-  const { dir, locks, rules } = parts;
+  const { dir, locks, rules, keeper } = parts;
   return locks.exclusive(`${feed.name}/`, async () => {
     const { image } = feed.record();
     const due = dueOf({ ...feed.files.settings, image }, state.now, rules.keepDays);
+    // Before all expired notes are known, others would be removed in their place.
+    if (due.beyond !== undefined) await keeper.whenMarked(feed);
     const found = dueNotes(feed, due, SWEPT_FILES);
     if (!isAlone && found.some(({ file }) => file === image)) return AGAIN;
     const checks = found.map(async ({ file }) => {
