@@ -329,8 +329,8 @@ class FilesStorage implements Storage {
     await this.#watch.close();
     // Before the writes that run: a deletion that waits for the files of a large feed must not keep the service from stopping.
     await this.#removals.close();
-    await Promise.allSettled(this.#writing);
     this.#reconciler.stopTrying();
+    await Promise.allSettled(this.#writing);
     await this.#reconciler.whenIdle();
     await this.#indexer?.close();
     await this.#writer.close();
@@ -348,10 +348,12 @@ class FilesStorage implements Storage {
     const names = [...folders]
       .filter((folder) => dirname(folder) === dir)
       .map((folder) => basename(folder) as FeedName);
-    const clears = names.map((name) => this.#reconciler.clear(name, ended));
-    const clearing = Promise.allSettled(clears).then(async () => {
+    const clears = names.map(async (name) => {
+      if (await this.#reconciler.clear(name, ended)) this.#writer.release(join(dir, name));
+    });
+    const released = ended.then(() => this.#writer.release(dir));
+    const clearing = Promise.all([...clears, released]).then(() => {
       this.#order(names, true);
-      await ended;
       for (const name of leftovers) void this.#removals.remove(join(dir, name)).catch(() => {});
       this.#writing.delete(clearing);
     });
@@ -375,7 +377,9 @@ class FilesStorage implements Storage {
   /** A write that the closing waits for. */
   async #write<T>(work: () => Promise<T>): Promise<T> {
     this.#mustBeUsable();
-    const writing = work().finally(() => this.#writing.delete(writing));
+    const writing = work()
+      .catch(refuse)
+      .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
     return writing;
   }

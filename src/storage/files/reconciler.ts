@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { arrivalOf } from './arrival-log.ts';
@@ -119,12 +120,24 @@ export class Reconciler {
   /**
    * Waits until the dead writer's thread has ended, completes or removes what it had begun in the folder of a feed, and reads the
    * folder. It is alone with the feed, so that whoever sends a post again finds the one that was stored.
+   * @returns whether this was done; it is tried until the storage is closed
    */
-  async clear(name: FeedName, writerEnded: Promise<unknown>): Promise<void> {
-    await this.#parts.locks.exclusive(name, async () => {
-      await writerEnded;
-      await this.#readFolder({ feed: name, folder: 'there' }, true);
-    });
+  async clear(name: FeedName, writerEnded: Promise<unknown>): Promise<boolean> {
+    for (let attempt = 1; !this.#isStopped; attempt += 1) {
+      try {
+        await this.#parts.locks.exclusive(name, async () => {
+          await writerEnded;
+          await this.#readFolder({ feed: name, folder: 'there' }, true);
+        });
+        return true;
+      } catch (error) {
+        const fields = { feed: name, err: asRefusal(error) };
+        if (attempt === 1)
+          this.#parts.log.error('a write that a dead thread had begun cannot be ended yet', fields);
+        await delay(RETRY_MS);
+      }
+    }
+    return false;
   }
 
   /** Reads a folder that came, went or was replaced. The report may be older than our own writes. */

@@ -2,6 +2,7 @@ import type { Owner } from '../../privileges.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { sendable, ThreadCalls } from '../thread-calls.ts';
 import type { FileWriter } from './durable.ts';
+import { unavailable } from './failures.ts';
 
 /** What the thread is started with. */
 export interface WriterData {
@@ -12,8 +13,13 @@ export interface WriterData {
 
 /** What writes the files of a storage. */
 export interface WriterHelper extends FileWriter {
-  /** Called when it has died, with the folders of the writes that it had, and with its end. */
+  /**
+   * Called when it has died, with the folders of the writes that it had, and with its end. Writes there are refused until each is
+   * released, because what it had begun may still be ended.
+   */
   onDeath?: ((folders: ReadonlySet<string>, ended: Promise<unknown>) => void) | undefined;
+  /** Allows writes in a folder again. */
+  release(folder: string): void;
   close(): Promise<void>;
 }
 
@@ -24,6 +30,8 @@ export class WriterThread implements WriterHelper {
   readonly #observer: CommitObserver | undefined;
   /** Of the writes that are not answered yet. */
   readonly #folders = new Set<{ readonly folder: string }>();
+  /** Of the writes that a dead thread had. */
+  readonly #held = new Set<string>();
 
   /** @param observer of every write and every sync of a folder */
   constructor(owner: Owner | undefined, observer?: CommitObserver) {
@@ -33,7 +41,11 @@ export class WriterThread implements WriterHelper {
       onStats: ({ commits }) => {
         for (const writes of commits) observer?.committed(writes);
       },
-      onDeath: (ended) => this.onDeath?.(new Set([...this.#folders].map(({ folder }) => folder)), ended),
+      onDeath: (ended) => {
+        const folders = new Set([...this.#folders].map(({ folder }) => folder));
+        for (const folder of folders) this.#held.add(folder);
+        this.onDeath?.(folders, ended);
+      },
     });
   }
 
@@ -46,6 +58,10 @@ export class WriterThread implements WriterHelper {
   readonly moveAway: FileWriter['moveAway'] = (...args) => this.#write('moveAway', ...args);
   readonly append: FileWriter['append'] = (...args) => this.#write('append', ...args);
 
+  release(folder: string): void {
+    this.#held.delete(folder);
+  }
+
   close(): Promise<void> {
     return this.#thread.close();
   }
@@ -54,6 +70,7 @@ export class WriterThread implements WriterHelper {
     method: M,
     ...args: Parameters<FileWriter[M]>
   ): Promise<Awaited<ReturnType<FileWriter[M]>>> {
+    if (this.#held.has(args[0])) throw unavailable(new Error('a thread has died in this folder'));
     const begunAt = performance.now();
     const begun = { folder: args[0] };
     this.#folders.add(begun);
