@@ -121,7 +121,9 @@ function markOf({ key, derivation }: Pick<FolderSecret, 'key' | 'derivation'>): 
 
 async function countWithoutReadId(dir: string): Promise<number> {
   let count = 0;
-  for (const name of await feedNames(dir)) if (!(await isThere(join(dir, name, READ_ID_FILE)))) count += 1;
+  // Of a folder that may not be searched, the start only warns.
+  const hasReadId = (name: string) => isThere(join(dir, name, READ_ID_FILE)).catch(() => true);
+  for (const name of await feedNames(dir)) if (!(await hasReadId(name))) count += 1;
   return count;
 }
 
