@@ -369,7 +369,7 @@ t.test('an upload shows how far it is, and can be cancelled with nothing lost', 
   await page.unroute(`${url}/cancelled`);
 });
 
-t.test('nothing is typed into a note that is being sent', async (t) => {
+t.test('nothing is typed into or added to a note that is being sent', async (t) => {
   const { page } = await visit(t, browser);
   await post(`${url}/held`, 'Before');
   await page.goto(`${url}/held`);
@@ -383,7 +383,15 @@ t.test('nothing is typed into a note that is being sent', async (t) => {
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('#compose .sending progress');
   await page.keyboard.type(' and more');
+  await page.keyboard.press('Control+b');
+  await page.click('#compose [data-tool=list]');
   t.equal(await page.inputValue('#note-text'), 'First');
+  for (const kind of ['paste', 'drop'] as const) {
+    await give(page, kind, 'dot.png', 'image/png', PIXEL.toString('base64'));
+    await page.waitForSelector('#toasts .toast:has-text("Add the picture again")');
+    await page.evaluate("document.querySelector('#toasts').replaceChildren()");
+  }
+  t.equal(await page.locator('.attachments li').count(), 0);
   held.resolve();
   await page.waitForSelector('article:has-text("First")');
   await page.keyboard.type('Second');

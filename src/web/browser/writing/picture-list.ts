@@ -1,6 +1,7 @@
 import type { DraftPicture } from '../keeping/drafts.ts';
 import { find, onActions } from '../page/elements.ts';
 import { bytesText } from '../page/text.ts';
+import { toast } from '../page/toast.ts';
 import { pictureReference, sendableName } from './file-name.ts';
 import { keepsRules } from './rules.ts';
 import { POSITION_WARNING, preparePicture, withoutMetadata } from './shrink.ts';
@@ -51,8 +52,9 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     dragged = undefined;
   });
 
-  /** Adds files one after the other, and says why one is refused. */
+  /** Adds files one after the other, and says why one is refused. While the note is sent it takes none, like `hold` of the box. */
   function add(files: Iterable<File>): void {
+    if (text.readOnly) return void toast('The note is being sent. Add the picture again afterwards.');
     problem.textContent = '';
     for (const file of [...files])
       ready = ready.then(() => addOne(file)).catch(() => refuse(`${file.name} cannot be read.`));
@@ -187,7 +189,8 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     choose: () => input.click(),
     /** The pictures in their order, once all that were added are prepared. */
     async all(): Promise<DraftPicture[]> {
-      await ready;
+      // More may be added meanwhile.
+      for (let known: unknown; known !== ready; await known) known = ready;
       return inOrder().map(({ picture }) => picture);
     },
     /** Those that are prepared. */

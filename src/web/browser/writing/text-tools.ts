@@ -18,12 +18,12 @@ const TOOLS = {
 export function textTools(form: HTMLFormElement, text: HTMLTextAreaElement): void {
   form.addEventListener('click', ({ target }) => {
     const tool = target instanceof Element && target.closest<HTMLElement>('[data-tool]')?.dataset.tool;
-    if (!tool || !(tool in TOOLS)) return;
+    if (!tool || !(tool in TOOLS) || text.readOnly) return;
     text.focus();
     TOOLS[tool as Tool](text);
   });
   text.addEventListener('keydown', (event) => {
-    if (event.isComposing || event.altKey || event.shiftKey) return;
+    if (event.isComposing || event.altKey || event.shiftKey || text.readOnly) return;
     const tool = event.ctrlKey || event.metaKey ? KEYS[event.key.toLowerCase()] : undefined;
     if (tool !== undefined) TOOLS[tool](text);
     else if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || !continueList(text)) return;
