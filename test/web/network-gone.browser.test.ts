@@ -267,6 +267,24 @@ t.test('an edit with a new picture is saved', async (t) => {
   }
 });
 
+t.test('an edit of a note that is gone is posted as a new one', async (t) => {
+  const { page, proxy, feed } = await walk(t, 'edit-posted');
+  const { id } = (await feed.list()).json.notes[0];
+  await choose(page, 'First', 'edit');
+  await page.fill('#edit-text', 'Mine');
+  await feed.send('DELETE', `/notes/${id}`);
+  await page.click('article .primary');
+  await page.waitForSelector('.meanwhile.deleted:focus');
+  proxy.cutIn('answer', `POST /${feed.name} `);
+  await page.click('[data-action=repost]');
+  await page.waitForSelector('article .error:has-text("cannot be reached")');
+  t.equal(await page.inputValue('#edit-text'), 'Mine');
+  await proxy.mend();
+  await page.click('[data-action=repost]');
+  await page.waitForURL(/\/edit-posted\/./);
+  t.same(await textsOf(feed), ['Mine']);
+});
+
 t.test('a note is deleted', async (t) => {
   for (const when of ['before', 'answer'] as const) {
     const { page, proxy, feed, address } = await walk(t, `delete-${when}`);

@@ -9,19 +9,15 @@ import { refresh } from '../reading/live.ts';
 import { type Box, writingBox } from './box.ts';
 import { noteBody } from './note-body.ts';
 import { explainOutdated } from './outdated.ts';
-import { noteHeaders, post, postPath } from './post.ts';
+import { noteHeaders, post, postKey, postPath } from './post.ts';
 
 /** Lets notes be written and posted in the form `#compose`, and brings back the draft of this window. */
 export function newNote(form: HTMLFormElement): Box {
   const box = writingBox(form, { onEscape: leave });
   const { text, status, draft } = box;
   const path = postPath(form.dataset.feed ?? '');
-  /** The `Idempotency-Key` of what is in the box; undefined if it has none yet. */
-  let key: string | undefined;
+  const keyHeader = postKey(form);
   let isKept = false;
-  form.addEventListener('input', () => {
-    key = undefined;
-  });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void submit();
@@ -52,12 +48,6 @@ export function newNote(form: HTMLFormElement): Box {
     await forgetPrefill();
   }
 
-  /** `randomUUID` exists only with https and on localhost. */
-  function keyHeader(): Record<string, string> {
-    key ??= crypto.randomUUID?.();
-    return key === undefined ? {} : { 'Idempotency-Key': key };
-  }
-
   /** Shows notes that had waited to be sent. */
   async function showSent(): Promise<void> {
     const isFirst = document.querySelector('[data-empty-feed]') !== null;
@@ -78,7 +68,6 @@ export function newNote(form: HTMLFormElement): Box {
       return find<HTMLElement>(form, '.error, .outdated').scrollIntoView({ block: 'nearest' });
     box.discard();
     await draft.clear();
-    key = undefined;
     if (!isKept) await showPosted();
 
     async function send(signal: AbortSignal, onProgress?: (part: number) => void): Promise<string> {

@@ -32,6 +32,22 @@ export function postPath(feed: string): string {
   return `${ROOT}/${feed}`;
 }
 
+/**
+ * Makes the `Idempotency-Key` header of what is in a form: the same until that is changed, so that it is posted once. Empty without
+ * `randomUUID`, which exists only with https and on localhost.
+ */
+export function postKey(form: HTMLFormElement): () => Record<string, string> {
+  let key: string | undefined;
+  for (const event of ['input', 'reset'])
+    form.addEventListener(event, () => {
+      key = undefined;
+    });
+  return () => {
+    key ??= crypto.randomUUID?.();
+    return key === undefined ? {} : { 'Idempotency-Key': key };
+  };
+}
+
 /** Headers for title, tags and expiry of a note. Blank values are left out. */
 export function noteHeaders(values: Readonly<Record<string, string>>): Record<string, string> {
   const headers = {
