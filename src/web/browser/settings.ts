@@ -5,7 +5,7 @@ import './reading/share.ts';
 import './feed-settings/title-image.ts';
 import './reachable.ts';
 import { saveInPlace } from './feed-settings/save-in-place.ts';
-import { forgetBefore, markDraft } from './keeping/drafts.ts';
+import { forgetBefore, markFeed } from './keeping/drafts.ts';
 import { feedOfPage, forgetFeed } from './keeping/feeds.ts';
 import { holdWindow } from './keeping/window.ts';
 import { find } from './page/elements.ts';
@@ -36,8 +36,8 @@ document.addEventListener('submit', (event) => {
     event.preventDefault();
     void saveInPlace(form, submitter);
   } else sent.add(form);
-  // A deletion may fail, so the draft goes when it has succeeded.
-  if (action.endsWith('/delete')) markDraft(draftKey);
+  // A deletion may fail, so the feed is forgotten when it has succeeded.
+  if (action.endsWith('/delete')) markFeed(draftKey, feedOfPage());
 });
 
 // A lock does not fail if the service can be reached, so drafts go at once. Listens at the window, so that `reachable.ts` comes first.

@@ -1,12 +1,12 @@
 import './keeping/offline.ts';
 import './copy.ts';
 import './reachable.ts';
-import { deleteMarkedDraft } from './keeping/drafts.ts';
+import { forgetMarked } from './keeping/drafts.ts';
 import { showFeeds } from './keeping/feed-list.ts';
 import { find } from './page/elements.ts';
 
 // The deletion of a feed redirects to this page.
-if (new URLSearchParams(location.search).has('deleted')) deleteMarkedDraft();
+if (new URLSearchParams(location.search).has('deleted')) forgetMarked();
 
 showFeeds(find<HTMLElement>(document, '#feeds'));
 

@@ -1,3 +1,4 @@
+import { forgetFeed } from './feeds.ts';
 import { holdWindow, livingWindows } from './window.ts';
 
 /**
@@ -44,7 +45,7 @@ interface Stored extends Slot, Omit<Draft, 'pictures'> {
 
 const DATABASE = 'drafts';
 const PREFIX = 'draft-';
-/** sessionStorage key: the draft to delete once its feed is deleted. */
+/** sessionStorage key: the feed to forget once it is deleted, as `<key of its drafts>/<name>`. */
 const LEAVING = 'leaving';
 
 /** The database keys of the pictures that this page has stored or read. */
@@ -162,20 +163,25 @@ export async function hasDrafts(): Promise<boolean> {
   return (await result(drafts.count())) > 0;
 }
 
-/** Marks the drafts of a feed for `deleteMarkedDraft`, because the deletion of the feed may still fail. */
-export function markDraft(feed: string): void {
+/**
+ * Marks a feed for `forgetMarked`, because its deletion may still fail.
+ * @param feed key of its drafts
+ */
+export function markFeed(feed: string, name: string): void {
   try {
-    sessionStorage.setItem(LEAVING, feed);
+    sessionStorage.setItem(LEAVING, `${feed}/${name}`);
   } catch {
     // Then there are no drafts either.
   }
 }
 
-export function deleteMarkedDraft(): void {
+/** Forgets the feed that was marked, and its drafts. */
+export function forgetMarked(): void {
   try {
-    const feed = sessionStorage.getItem(LEAVING);
+    const [feed = '', name = ''] = sessionStorage.getItem(LEAVING)?.split('/') ?? [];
     sessionStorage.removeItem(LEAVING);
-    if (feed?.startsWith(PREFIX)) void forgetDrafts(feed);
+    forgetFeed(name);
+    if (feed.startsWith(PREFIX)) void forgetDrafts(feed);
   } catch {
     // Then there are no drafts either.
   }

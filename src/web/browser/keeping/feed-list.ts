@@ -72,14 +72,9 @@ export function showFeeds(section: HTMLElement): void {
   async function askForNew({ name, seen }: KeptFeed): Promise<void> {
     const state = newNotesSince(seen, await fetchNotes(name));
     const shown = itemFor(name)?.querySelector('.state');
-    if (state === 'gone') {
-      forgetFeed(name);
-      itemFor(name)?.remove();
-      section.hidden = list.childElementCount === 0;
-    } else if (shown) {
-      shown.textContent = state;
-      shown.classList.toggle('unread', state.endsWith('new'));
-    }
+    if (!shown) return;
+    shown.textContent = state;
+    shown.classList.toggle('unread', state.endsWith('new'));
   }
 
   function itemFor(name: string): HTMLElement | undefined {
@@ -104,11 +99,10 @@ async function fetchNotes(name: string): Promise<ListedNote[] | 'locked' | undef
   }
 }
 
-/** What the list says of a feed. A feed without notes is as good as gone. */
+/** What the list says of a feed. One without notes stays in it, because nobody else may know its name. */
 function newNotesSince(seen: string, notes: ListedNote[] | 'locked' | undefined): string {
   if (notes === undefined) return '';
   if (notes === 'locked') return 'Locked';
-  if (notes.length === 0) return 'gone';
   const count = notes.filter((note) => note.created_at > seen && !note.attached_to).length;
   if (count === 0) return '';
   return notes.every((note) => note.created_at > seen) && notes.length === MAX_COUNTED
