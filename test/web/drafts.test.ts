@@ -181,7 +181,7 @@ t.test('a lock, the deletion of the feed and logging out delete drafts', async (
   await page.goto(`${url}/locked/settings`);
   await page.fill('form[action$="/delete"] input', 'locked');
   await page.click('form[action$="/delete"] button');
-  await page.waitForURL(/deleted=1/);
+  await page.waitForURL(`${url}/`);
   await page.waitForLoadState('networkidle');
   t.notMatch(await storage(page), 'Soon deleted');
 
@@ -196,6 +196,29 @@ t.test('a lock, the deletion of the feed and logging out delete drafts', async (
   await page.click('main form button');
   await page.waitForURL((address) => address.pathname !== '/logout');
   t.notMatch(await storage(page), 'Soon logged out');
+});
+
+t.test('a deletion that was refused forgets nothing later', async (t) => {
+  const { page } = await visit(t, browser);
+  const deletes = async (feed: string, name: string) => {
+    await page.goto(`${url}/${feed}/settings`);
+    await page.fill('form[action$="/delete"] input', name);
+    await page.click('form[action$="/delete"] button');
+  };
+  for (const feed of ['first-gone', 'not-gone']) {
+    await post(`${url}/${feed}`, 'A note');
+    await page.goto(`${url}/${feed}`);
+    await write(page, feed);
+  }
+  await deletes('first-gone', 'first-gone');
+  await page.waitForSelector('#feeds li');
+  await deletes('not-gone', 'something else');
+  await page.waitForSelector('#name-error');
+  while (new URL(page.url()).pathname !== '/') await page.goBack();
+  await page.waitForSelector('#feeds li');
+  await page.goto(`${url}/not-gone`);
+  await restored(page);
+  t.equal(await textOf(page), 'not-gone');
 });
 
 t.test('a browser that keeps nothing says so once, and asks before words are left', async (t) => {

@@ -5,8 +5,11 @@ import { forgetMarked } from './keeping/drafts.ts';
 import { showFeeds } from './keeping/feed-list.ts';
 import { find } from './page/elements.ts';
 
-// The deletion of a feed redirects to this page.
-if (new URLSearchParams(location.search).has('deleted')) forgetMarked();
+// The deletion of a feed redirects to this page. Coming back to it later must not forget a feed whose deletion was refused meanwhile.
+if (new URLSearchParams(location.search).has('deleted')) {
+  forgetMarked();
+  history.replaceState(null, '', location.pathname);
+}
 
 showFeeds(find<HTMLElement>(document, '#feeds'));
 
