@@ -95,6 +95,25 @@ t.test('a title image is picked, removed, chosen and dropped', async (t) => {
   await page.waitForSelector('#image .error:not(:empty)');
 });
 
+t.test('pictures to pick are all shown, or none and an error', async (t) => {
+  for (const alt of ['first', 'second'])
+    await post(`${url}/paged`, PIXEL, { 'content-type': 'image/png', 'x-note-alt': alt });
+  const { page } = await visit(t, browser);
+  // Two pages of one note each, of which the second is refused once.
+  await page.route(/paged\/notes\?/, (route) =>
+    route.continue({ url: route.request().url().replace('limit=100', 'limit=1') }),
+  );
+  await page.route(/&before=./, (route) => route.abort(), { times: 1 });
+  await page.goto(`${url}/paged/settings`);
+  await page.click('[data-action=pick]');
+  await page.waitForSelector('#image .error:has-text("cannot be reached")');
+  t.equal(await page.locator('.picks button').count(), 0);
+  await page.click('[data-action=pick]');
+  await page.waitForSelector('.picks img[alt=second]');
+  await page.waitForSelector('.picks img[alt=first]');
+  t.equal(await page.locator('.picks button').count(), 2);
+});
+
 t.test('what one window typed or saved outlives what another one changes', async (t) => {
   await post(`${url}/windows`, PIXEL, { 'content-type': 'image/png' });
   const settings = `${url}/windows/settings`;

@@ -34,7 +34,7 @@ onActions(root, {
   remove: () => void setImage(async () => ''),
   pick: () => {
     showPicks(picks.hidden !== false);
-    if (!picks.hidden && picks.childElementCount === 0) void status.run(listPictures);
+    if (!picks.hidden && picks.childElementCount === 0) void showPictures();
   },
 });
 picks.addEventListener('click', ({ target }) => {
@@ -116,6 +116,13 @@ async function postPicture(body: Blob, ...[signal, onProgress]: Parameters<Uploa
 async function hashOf(body: Blob): Promise<string> {
   if (crypto.subtle === undefined) return '';
   return String(new Uint8Array(await crypto.subtle.digest('SHA-256', await body.arrayBuffer())));
+}
+
+/** Shows all pictures, or none: a part would look like all of them. */
+async function showPictures(): Promise<void> {
+  if (await status.run(listPictures)) return;
+  picks.replaceChildren();
+  showPicks(false);
 }
 
 /** Shows the pictures of the feed as buttons. */
