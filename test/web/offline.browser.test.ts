@@ -273,6 +273,45 @@ t.test('two posts that wait for a feed to be made are both in it', async (t) => 
   t.ok(await eventually(async () => (await textsOf(feed)).length === 2));
 });
 
+/** Empties the outbox, as a logout does, just before the change of it that makes `changesLeft` zero. */
+const FORGETS = `{
+  const { transaction } = IDBDatabase.prototype;
+  IDBDatabase.prototype.transaction = function (stores, mode, options) {
+    const isChange = this.name === 'outbox' && mode === 'readwrite';
+    if (isChange && --window.changesLeft === 0) transaction.call(this, stores, mode).objectStore('posts').clear();
+    return transaction.call(this, stores, mode, options);
+  };
+}`;
+
+for (const { outcome, changes, isLeft } of [
+  { outcome: 'refused', changes: 1, isLeft: [] },
+  { outcome: 'sent', changes: 2, isLeft: ['One'] },
+])
+  t.test(`what is forgotten while a post is ${outcome} does not come back`, async (t) => {
+    const name = `forgotten-${outcome}`;
+    const feed = new FeedClient(url, name);
+    if (outcome === 'refused') await feed.post('Before');
+    const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+    await page.addInitScript(FORGETS);
+    await page.goto(`${network.url}/${name}`);
+    await boxIsReady(page);
+    network.loses = `POST /${name} `;
+    for (const [number, text] of ['One', 'Two'].entries()) {
+      await write(page, text);
+      await page.waitForSelector(`#waiting li:nth-child(${number + 1})`);
+    }
+    if (outcome === 'refused') await feed.delete();
+    await page.evaluate(`changesLeft = ${changes}`);
+    network.loses = undefined;
+    await page.click('#waiting [data-action=send]');
+    await page.waitForSelector('#waiting', { state: 'hidden' });
+    const other = await page.context().newPage();
+    await other.goto(`${network.url}/${name}`);
+    await boxIsReady(other);
+    t.ok(await other.isHidden('#waiting'));
+    t.same(await textsOf(feed), isLeft);
+  });
+
 t.test('a page that was on its way while the service worker became active is controlled too', async (t) => {
   await new FeedClient(url, 'offline-first').post('The first page');
   await new FeedClient(url, 'offline-late').post('The late page');

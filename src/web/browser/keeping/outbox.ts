@@ -1,4 +1,4 @@
-import { createStore, del, get, set, values } from 'idb-keyval';
+import { createStore, del, get, promisifyRequest, set, values } from 'idb-keyval';
 import { headerBytes } from '../page/text.ts';
 
 /** A post that waits until the service can be reached. */
@@ -39,7 +39,7 @@ export async function keepForLater(
   const key = headers['Idempotency-Key'];
   if (key === undefined || 'X-Feed-Password' in headers) return false;
   try {
-    await put({ key, path, headers, parts: [...body], keptAt: Date.now() });
+    await set(key, { key, path, headers, parts: [...body], keptAt: Date.now() }, store);
   } catch {
     return false;
   }
@@ -68,8 +68,7 @@ export async function sendWaiting(key?: string): Promise<boolean> {
       const outcome = await sendOne(post);
       if (outcome === 'waits') return false;
       if (outcome === 'sent') await remove(post);
-      // A logout, or a lock of the feed, may have forgotten it meanwhile.
-      else if ((await get(next, store)) !== undefined) await put({ ...post, refusal: outcome });
+      else await change(next, { refusal: outcome });
       announce(outcome === 'sent' ? next : '');
     }
     return true;
@@ -112,12 +111,19 @@ async function remove({ key, path, headers }: WaitingPost): Promise<void> {
   if (!(IF_NEW in headers)) return;
   for (const post of await waiting(path)) {
     const { [IF_NEW]: isNew, ...others } = post.headers;
-    if (isNew !== undefined) await put({ ...post, headers: { ...others, 'If-Match': '*' } });
+    if (isNew !== undefined) await change(post.key, { headers: { ...others, 'If-Match': '*' } });
   }
 }
 
-function put(post: WaitingPost): Promise<void> {
-  return set(post.key, post, store);
+/** Changes a post, in one transaction: a logout, or a lock of the feed, may forget the post at any moment, and it must not come back. */
+function change(key: string, changes: Partial<WaitingPost>): Promise<void> {
+  return store('readwrite', (posts) => {
+    posts.get(key).onsuccess = ({ target }) => {
+      const { result } = target as IDBRequest<WaitingPost | undefined>;
+      if (result !== undefined) posts.put({ ...result, ...changes }, key);
+    };
+    return promisifyRequest(posts.transaction);
+  });
 }
 
 function inTurn<T>(action: () => Promise<T>): Promise<T> {
