@@ -139,9 +139,10 @@ export function composeBox(site: Site, feed: ComposedFeed): Html {
 ${!site.takesPictures && noPictures(site)}
 ${feed.identity === undefined && PROTECTION}`,
   };
-  // A form of another type would be stored as a raw note if its script failed; this one is refused for its fields.
-  return html`<form id="compose" class="box" method="post" enctype="multipart/form-data" data-feed="${feed.name}" data-draft="${draftKey(feed.name)}"
- data-identity="${feed.identity ?? ''}" aria-label="New note">
+  // A form of another type would be stored as a raw note if its script failed; this one is refused for its fields. The browser restores
+  // nothing in it, because the draft would be added to that.
+  return html`<form id="compose" class="box" method="post" enctype="multipart/form-data" autocomplete="off" data-feed="${feed.name}"
+ data-draft="${draftKey(feed.name)}" data-identity="${feed.identity ?? ''}" aria-label="New note">
 ${boxParts(parts)}
 ${OUTDATED_FEED}
 </form>

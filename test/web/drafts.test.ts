@@ -158,6 +158,15 @@ t.test('what is typed before the draft is back does not take its place', async (
   t.equal(await textOf(first), 'Before\n\nfast');
 });
 
+t.test('whoever goes back to the page has the draft once', async (t) => {
+  const { first } = await twoWindows(t, 'back');
+  await write(first, 'Begun');
+  await first.goto(url);
+  await first.goBack();
+  await restored(first);
+  t.equal(await textOf(first), 'Begun');
+});
+
 t.test('a lock, the deletion of the feed and logging out delete drafts', async (t) => {
   const { page } = await visit(t, browser);
   const feed = new FeedClient(url, 'locked');
