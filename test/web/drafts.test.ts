@@ -158,6 +158,39 @@ t.test('what is typed before the draft is back does not take its place', async (
   t.equal(await textOf(first), 'Before\n\nfast');
 });
 
+/** Holds up what is written to the browser's database until `isHeld` is false. */
+const HOLD_DRAFTS = `new Promise((held) => {
+  globalThis.isHeld = true;
+  indexedDB.open('drafts').onsuccess = ({ target: { result: database } }) => {
+    const drafts = database.transaction(['drafts', 'files'], 'readwrite').objectStore('drafts');
+    const wait = () => {
+      held();
+      if (isHeld) drafts.count().onsuccess = wait;
+      else database.close();
+    };
+    wait();
+  };
+})`;
+
+t.test(
+  'what is typed after a note was sent is a draft, even if that of the note is still written',
+  async (t) => {
+    const { first } = await twoWindows(t, 'slow-disk');
+    await boxIsReady(first);
+    await first.evaluate(HOLD_DRAFTS);
+    await first.fill('#note-text', 'First');
+    await first.keyboard.press('Control+Enter');
+    if (!(await eventually(async () => (await textOf(first)) === '')))
+      throw new Error('the box is not emptied');
+    await first.fill('#note-text', 'Second');
+    await first.evaluate('isHeld = false');
+    await first.waitForSelector('#toasts:has-text("Posted.")');
+    await first.reload();
+    await restored(first);
+    t.equal(await textOf(first), 'Second');
+  },
+);
+
 t.test('whoever goes back to the page has the draft once', async (t) => {
   const { first } = await twoWindows(t, 'back');
   await write(first, 'Begun');

@@ -193,17 +193,17 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
       return '';
     });
     if (!isPosted) return;
-    await draft.clear();
     close();
+    await draft.clear();
     location.assign(`${ROOT}/${feed}/${encodeURIComponent(posted)}`);
   }
 
   /** Closes the edit; asks if that loses something. */
   function leave(): void {
     if (box.hasChanges() && !confirm('Close this edit? What you changed is not saved.')) return;
-    void draft.clear();
     const isChanged = article.dataset.changed !== undefined;
     close();
+    void draft.clear();
     find<HTMLElement>(article, 'summary').focus();
     if (isChanged) void asItIsNow(article);
   }
@@ -218,7 +218,9 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
 
   /** Shows the note as it is now in place of the edit. */
   async function finish(sentence: string): Promise<void> {
+    box.close();
     await draft.clear();
+    // Not sooner, because the list replaces a note that nobody edits.
     close();
     const shown = await asItIsNow(article);
     // The address of a replaced picture stays, and browsers keep what they have loaded from it.

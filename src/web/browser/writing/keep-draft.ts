@@ -64,7 +64,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     while (isDirty) {
       isDirty = false;
       isSafe = false;
-      const content = box.content();
+      const content = boxes.has(guard) ? box.content() : undefined;
       try {
         if (content === undefined) await deleteDraft(slot);
         else {
@@ -100,19 +100,18 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     return true;
   }
 
-  /** Deletes the draft: its text was sent, or the person discards it. */
+  /** Deletes the draft of a box that was emptied or is closed. What was typed since stays one. */
   async function clear(): Promise<void> {
     line.hidden = true;
-    isDirty = false;
+    changed();
     await writing;
-    await deleteDraft(slot).catch(() => {});
   }
 
   return {
     changed,
     restore,
     clear,
-    /** Of a box that is closed: it asks nothing any more. */
+    /** Of a box that is closed: it asks nothing any more, and holds nothing. */
     forget: () => boxes.delete(guard),
   };
 }
