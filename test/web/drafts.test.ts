@@ -1,7 +1,14 @@
 /** Drafts of Chromium's windows: each has its own, and none is lost with its window. */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { axeFindings, boxIsReady, contrastFindings, startBrowser, visit } from '../support/browser.ts';
+import {
+  axeFindings,
+  boxIsReady,
+  contrastFindings,
+  settled,
+  startBrowser,
+  visit,
+} from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
@@ -156,6 +163,33 @@ t.test('what is typed before the draft is back does not take its place', async (
   typed.resolve();
   await restored(first);
   t.equal(await textOf(first), 'Before\n\nfast');
+});
+
+t.test('what is posted before the draft is back waits for another look', async (t) => {
+  const { first } = await twoWindows(t, 'faster');
+  await write(first, 'Before');
+  const typed = Promise.withResolvers<void>();
+  await first.route('**/static/writer*', async (route) => {
+    await typed.promise;
+    await route.continue();
+  });
+  await first.reload({ waitUntil: 'commit' });
+  // The script that repeats keys in the box is loaded once a touch opens it.
+  const isOpen = async () => {
+    await first.focus('main');
+    await first.focus('#note-text');
+    return first.evaluate<boolean>("document.querySelector('#compose').classList.contains('open')");
+  };
+  if (!(await eventually(isOpen))) throw new Error('the page has no script');
+  await first.fill('#note-text', 'faster');
+  await first.keyboard.press('Control+Enter');
+  typed.resolve();
+  await restored(first);
+  await settled(first);
+  t.equal(await textOf(first), 'Before\n\nfaster');
+  t.equal((await ask(`${url}/api/v1/feeds/faster/notes`)).json.notes.length, 1);
+  await first.keyboard.press('Control+Enter');
+  await first.waitForSelector('#toasts:has-text("Posted.")');
 });
 
 /** Holds up what is written to the browser's database until `isHeld` is false. */

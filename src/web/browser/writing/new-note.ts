@@ -18,6 +18,7 @@ export function newNote(form: HTMLFormElement): Box {
   const path = postPath(form.dataset.feed ?? '');
   const keyHeader = postKey(form);
   let isKept = false;
+  let isRestored = false;
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void submit();
@@ -32,7 +33,10 @@ export function newNote(form: HTMLFormElement): Box {
     },
     sent: () => void showSent(),
   });
-  void draft.restore().then(fillFromAddress);
+  const restoring = draft.restore().finally(() => {
+    isRestored = true;
+  });
+  void restoring.then(fillFromAddress);
   return box;
 
   /** Puts into the box what the address of the page brings. */
@@ -56,6 +60,8 @@ export function newNote(form: HTMLFormElement): Box {
   }
 
   async function submit(): Promise<void> {
+    // The person has not seen a draft that is put before the text only now.
+    if (!isRestored && (await restoring)) return;
     if (!box.keepsAll()) return;
     const body = await noteBody(box);
     if (body === undefined) {
