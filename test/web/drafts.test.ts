@@ -192,6 +192,29 @@ t.test('what is posted before the draft is back waits for another look', async (
   await first.waitForSelector('#toasts:has-text("Posted.")');
 });
 
+t.test('a note whose page was left while it was sent is posted once', async (t) => {
+  await post(`${url}/left`, 'A note');
+  const { page } = await visit(t, browser, { says: 'yes', serviceWorkers: 'block' });
+  await page.goto(`${url}/left`);
+  await boxIsReady(page);
+  await write(page, 'Words');
+  const stored = Promise.withResolvers<void>();
+  await page.route(`${url}/left`, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    await route.fetch();
+    stored.resolve();
+  });
+  await page.click('#compose .primary');
+  await stored.promise;
+  t.ok(await eventually(async () => (await storage(page)).includes('"key"')));
+  await page.unroute(`${url}/left`);
+  await page.reload();
+  await restored(page);
+  await page.click('#compose .primary');
+  await page.waitForSelector('#toasts:has-text("Posted.")');
+  t.equal((await ask(`${url}/api/v1/feeds/left/notes`)).json.notes.length, 2);
+});
+
 /** Holds up what is written to the browser's database until `isHeld` is false. */
 const HOLD_DRAFTS = `new Promise((held) => {
   globalThis.isHeld = true;

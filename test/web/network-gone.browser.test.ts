@@ -126,6 +126,20 @@ t.test('a text is posted', async (t) => {
     }
 });
 
+t.test('a post whose answer was lost is taken back and posted again', async (t) => {
+  const { page, proxy, feed } = await walk(t, 'taken-back');
+  await write(page, 'Second', () => proxy.cutIn('answer', `POST /${feed.name} `));
+  await page.waitForSelector('#waiting li');
+  await page.click('[data-action=take-back]');
+  await page.waitForSelector('#waiting', { state: 'hidden' });
+  await stored(page, 'Second');
+  await proxy.mend();
+  await page.focus('#note-text');
+  await page.keyboard.press('Control+Enter');
+  await says(t, page, /^Posted/);
+  t.same(await textsOf(feed), ['Second', 'First']);
+});
+
 t.test('a text is posted before the box is loaded', async (t) => {
   const { page, feed, address } = await walk(t, 'early', '', { serviceWorkers: 'block' });
   await page.route('**/static/writer*', (route) => route.abort());

@@ -29,6 +29,8 @@ export interface DraftContent {
   readonly pictures: readonly DraftPicture[];
   /** What an edit began with: the values then, and the ETag of the note. */
   readonly base?: { readonly fields: Readonly<Record<string, string>>; readonly etag: string };
+  /** The `Idempotency-Key` with which it was sent before, if it was: it may be stored, because its answer was lost. */
+  readonly key?: string;
 }
 
 export interface Draft extends DraftContent {

@@ -88,6 +88,7 @@ async function contentOf(post: WaitingPost): Promise<DraftContent> {
   const altOf = (file: string) => String(parts.find(([name]) => name === `alt.${file}`)?.[1] ?? '');
   const files = parts.flatMap(([name, value]) => (name === 'file' && value instanceof File ? [value] : []));
   return {
+    key: post.key,
     fields: { text: await textOf(post), title, tags, expires },
     pictures: files.map((file) => ({ name: file.name, file, alt: altOf(file.name), holdsPosition: false })),
   };

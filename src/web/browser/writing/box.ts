@@ -5,6 +5,7 @@ import { defaultOf, isChanged, noteFields, setValue, valuesOf } from '../page/fi
 import { uploadStatus } from '../page/send.ts';
 import { keepDraft } from './keep-draft.ts';
 import { pictureList } from './picture-list.ts';
+import { postKey } from './post.ts';
 import { preview } from './preview.ts';
 import { keepsRules } from './rules.ts';
 import { completeTags } from './tag-input.ts';
@@ -37,7 +38,8 @@ export function writingBox(
   const addTitle = find<HTMLElement>(form, '[data-action=title]');
   const takesPictures = text !== null && form.querySelector('.pictures') !== null;
   /** Undefined if the feed takes no pictures, or the note is one. */
-  const pictures = takesPictures ? pictureList(form, text, () => draft.changed()) : undefined;
+  const pictures = takesPictures ? pictureList(form, text, changePictures) : undefined;
+  const key = postKey(form);
   const draft = keepDraft(
     form,
     { feed, note: options.note ?? '' },
@@ -77,6 +79,11 @@ export function writingBox(
     pictures.add(clipboardData.files);
   });
 
+  function changePictures(): void {
+    key.set();
+    draft.changed();
+  }
+
   function check(field: HTMLInputElement | HTMLTextAreaElement): boolean {
     return keepsRules(field, form.querySelector(`#${CSS.escape(`${field.id}-problem`)}`));
   }
@@ -103,16 +110,23 @@ export function writingBox(
   function content(): DraftContent | undefined {
     if (!hasChanges()) return undefined;
     const base = options.base?.();
-    return { fields: valuesOf(fields), pictures: pictures?.now() ?? [], ...(base && { base }) };
+    const sent = key.now();
+    return {
+      fields: valuesOf(fields),
+      pictures: pictures?.now() ?? [],
+      ...(base && { base }),
+      ...(sent !== undefined && { key: sent }),
+    };
   }
 
-  function restore({ fields: values, pictures: kept, base }: DraftContent): void {
+  function restore({ fields: values, pictures: kept, base, key: sent }: DraftContent): void {
     form.classList.add('open');
     const written = text !== null && isChanged(text) ? text.value : '';
     pictures?.restore(kept);
     if (base !== undefined) options.onRestore?.(base);
     for (const field of fields) setValue(field, values[field.name] ?? defaultOf(field));
     if (written !== '') fill({ text: written });
+    else key.set(sent);
     showTitleIfAny();
   }
 
@@ -146,6 +160,13 @@ export function writingBox(
     return form.ariaBusy === 'true';
   }
 
+  /** The header of a post of what is in the box. Its draft keeps the key, so that it is posted once even if the page is left. */
+  function keyHeader(): Record<string, string> {
+    const header = key.header();
+    draft.changed();
+    return header;
+  }
+
   /** Adds to what is written. */
   function fill({ text: more = '', title, tags, files = [] }: Partial<SharedContent>): void {
     form.classList.add('open');
@@ -168,6 +189,7 @@ export function writingBox(
     draft,
     hasChanges,
     keepsAll,
+    keyHeader,
     discard,
     fill,
     restore,

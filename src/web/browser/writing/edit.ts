@@ -9,7 +9,7 @@ import { showTimes } from '../reading/times.ts';
 import { type Box, writingBox } from './box.ts';
 import { freshForm, showMeanwhile, takeInTheirs } from './conflict.ts';
 import { noteBody } from './note-body.ts';
-import { noteHeaders, post, postKey } from './post.ts';
+import { noteHeaders, post } from './post.ts';
 import { replacement } from './replacement.ts';
 
 /** How long an edit is offered. */
@@ -59,7 +59,6 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   const box = writingBox(form, { note: id, base: () => basis, onRestore, onEscape: leave });
   const { status, draft, text } = box;
   const picture = replacement(form);
-  const keyHeader = postKey(form);
   /** What was sent last may be saved, because its answer was lost. */
   let isUnsure = false;
   const edit = { box, close };
@@ -187,7 +186,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
         ...sent.headers,
         ...noteHeaders({ ...values, expires: /^\d/.test(expires) ? expires : '' }),
         ...(alt !== '' && { 'X-Note-Alt': alt }),
-        ...keyHeader(),
+        ...box.keyHeader(),
       };
       posted = (await post({ feed, identity, headers, body: sent.body }, { signal, onProgress })).id;
       return '';

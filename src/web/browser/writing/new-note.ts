@@ -9,14 +9,13 @@ import { refresh } from '../reading/live.ts';
 import { type Box, writingBox } from './box.ts';
 import { noteBody } from './note-body.ts';
 import { explainOutdated } from './outdated.ts';
-import { noteHeaders, post, postKey, postPath } from './post.ts';
+import { noteHeaders, post, postPath } from './post.ts';
 
 /** Lets notes be written and posted in the form `#compose`, and brings back the draft of this window. */
 export function newNote(form: HTMLFormElement): Box {
   const box = writingBox(form, { onEscape: leave });
   const { text, status, draft } = box;
   const path = postPath(form.dataset.feed ?? '');
-  const keyHeader = postKey(form);
   let isKept = false;
   let isRestored = false;
   form.addEventListener('submit', (event) => {
@@ -82,7 +81,7 @@ export function newNote(form: HTMLFormElement): Box {
       const headers = {
         ...noteHeaders(valuesOf(box.fields)),
         ...(password !== '' && { 'X-Feed-Password': password }),
-        ...keyHeader(),
+        ...box.keyHeader(),
       };
       find<HTMLElement>(form, '.outdated').hidden = true;
       try {

@@ -32,20 +32,22 @@ export function postPath(feed: string): string {
   return `${ROOT}/${feed}`;
 }
 
-/**
- * Makes the `Idempotency-Key` header of what is in a form: the same until that is changed, so that it is posted once. Empty without
- * `randomUUID`, which exists only with https and on localhost.
- */
-export function postKey(form: HTMLFormElement): () => Record<string, string> {
+/** The `Idempotency-Key` of what is in a form: the same until that is changed, so that it is posted once. */
+export function postKey(form: HTMLFormElement) {
   let key: string | undefined;
-  for (const event of ['input', 'reset'])
-    form.addEventListener(event, () => {
-      key = undefined;
-    });
-  return () => {
+  for (const event of ['input', 'reset']) form.addEventListener(event, () => set());
+  return { header, now: () => key, set };
+
+  /** Empty without `randomUUID`, which exists only with https and on localhost. */
+  function header(): Record<string, string> {
     key ??= crypto.randomUUID?.();
     return key === undefined ? {} : { 'Idempotency-Key': key };
-  };
+  }
+
+  /** @param known with which it was sent before; it gets another one if none is given */
+  function set(known?: string): void {
+    key = known;
+  }
 }
 
 /** Headers for title, tags and expiry of a note. Blank values are left out. */
