@@ -151,6 +151,31 @@ t.test('what one window typed or saved outlives what another one changes', async
   });
 });
 
+t.test('what is typed while a section is saved, or into another form of it, stays', async (t) => {
+  await post(`${url}/typing`, 'text');
+  const { page } = await visit(t, browser);
+  await page.goto(`${url}/typing/settings`);
+  const [sent, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route('**/details', async (route) => {
+    sent.resolve();
+    await held.promise;
+    await route.continue();
+  });
+  await page.fill('#title', 'Saved');
+  await page.click('text=Save changes');
+  await sent.promise;
+  await page.fill('#description', 'Typed meanwhile');
+  held.resolve();
+  await page.waitForSelector('.toast >> text="The profile is saved."');
+  t.equal(await page.inputValue('#title'), 'Saved');
+  t.equal(await page.inputValue('#description'), 'Typed meanwhile');
+  t.equal(await page.getAttribute(':focus', 'id'), 'description');
+  await page.fill('#read_id', 'typed-before');
+  await page.click('#sharing button:text-is("Save")');
+  await page.waitForSelector('.toast >> text="Sharing is saved."');
+  t.equal(await page.inputValue('#read_id'), 'typed-before');
+});
+
 t.test('leaving the page with words that were not saved asks', async (t) => {
   await post(`${url}/unsaved`, 'text');
   const { page, dialogs } = await visit(t, browser);

@@ -10,6 +10,9 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
   const section = form.closest('section')!;
   if (button.disabled) return;
   button.disabled = true;
+  const known = new Map(
+    fieldsOf(section).map((field) => [field.id, field.form === form ? field.value : field.defaultValue]),
+  );
   const options = {
     method: 'POST',
     body: new URLSearchParams(new FormData(form) as never),
@@ -35,10 +38,20 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
   const done = fresh.querySelector('.done');
   done?.remove();
   const place = [...section.querySelectorAll('form')].indexOf(form);
+  // While the form was saved, or into another form of the section.
+  const typed = fieldsOf(section).filter(({ id, value }) => value !== known.get(id));
+  const used = typed.find((field) => field === document.activeElement);
   section.replaceChildren(...document.adoptNode(fresh).childNodes);
+  const fields = new Map(fieldsOf(section).map((field) => [field.id, field]));
+  for (const { id, value } of typed) if (fields.has(id)) fields.get(id)!.value = value;
   const saved = section.querySelectorAll('form')[place]?.querySelector<HTMLElement>('.actions button');
-  (section.querySelector<HTMLElement>('[autofocus]') ?? saved)?.focus();
+  const next = section.querySelector<HTMLElement>('[autofocus]') ?? fields.get(used?.id ?? '') ?? saved;
+  next?.focus();
   if (done !== null) toast(done.textContent!);
+}
+
+function fieldsOf(section: HTMLElement): HTMLInputElement[] {
+  return [...section.querySelectorAll<HTMLInputElement>('input[id]')];
 }
 
 function say(form: HTMLFormElement, sentence: string): void {
