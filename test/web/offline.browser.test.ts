@@ -247,6 +247,33 @@ t.test('what is taken back in one window is not called sent in another', async (
   network.loses = undefined;
 });
 
+t.test('what is taken back while a post is sent does not replace what is written until then', async (t) => {
+  await new FeedClient(url, 'take-back-late').post('Before');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${network.url}/take-back-late`);
+  await boxIsReady(page);
+  network.loses = 'POST /take-back-late ';
+  await page.fill('#note-tags', 'kept');
+  await write(page, 'Kept');
+  await page.waitForSelector('#waiting li');
+  const [sent, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route(`${network.url}/take-back-late`, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    sent.resolve();
+    await held.promise;
+    await route.abort();
+  });
+  await page.click('#waiting [data-action=send]');
+  await sent.promise;
+  await page.click('#waiting [data-action=take-back]');
+  await page.fill('#note-tags', 'typed');
+  held.resolve();
+  await page.waitForSelector('#toasts:has-text("Post what is in the box first")');
+  t.equal(await page.inputValue('#note-tags'), 'typed');
+  t.ok(await page.isVisible('#waiting li'));
+  network.loses = undefined;
+});
+
 t.test('a password for a new feed is not kept', async (t) => {
   const { page } = await visit(t, browser);
   await read(page, `${url}/offline-protected`);

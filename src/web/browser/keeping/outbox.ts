@@ -75,9 +75,14 @@ export async function sendWaiting(key?: string): Promise<boolean> {
   });
 }
 
-/** Takes a post out, so that it is not sent; undefined if it was sent before. */
-export function takeBack(key: string): Promise<WaitingPost | undefined> {
+/**
+ * Takes a post out, so that it is not sent.
+ * @param mayTake asked once no post is being sent, which may take minutes
+ * @returns undefined if it was sent before, or may not be taken
+ */
+export function takeBack(key: string, mayTake: () => boolean): Promise<WaitingPost | undefined> {
   return inTurn(async () => {
+    if (!mayTake()) return undefined;
     const post = await get<WaitingPost>(key, store);
     await del(key, store);
     announce();

@@ -73,12 +73,15 @@ export function showWaiting(path: string, box: Box): void {
   }
 
   async function back(key: string): Promise<void> {
-    if (!box.isEmpty()) {
-      toast('Post what is in the box first, or clear it.');
-      return;
-    }
-    const post = await takeBack(key);
+    if (!isFree()) return;
+    const post = await takeBack(key, isFree);
     if (post !== undefined) box.fill(await contentOf(post));
+  }
+
+  function isFree(): boolean {
+    const isEmpty = box.isEmpty();
+    if (!isEmpty) toast('Post what is in the box first, or clear it.');
+    return isEmpty;
   }
 }
 
