@@ -8,7 +8,9 @@ import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, start } from '../support/service.ts';
 
-const browser = await startBrowser(t);
+/** A host without https that is not this machine by its name, so that the browser keeps from it what needs https. */
+const INSECURE = 'insecure.test';
+const browser = await startBrowser(t, [`--host-resolver-rules=MAP ${INSECURE} 127.0.0.1`]);
 const service = await start(t);
 const UNREACHED = /cannot be reached|did not answer/;
 /** Whether the browser may run a service worker. */
@@ -124,6 +126,18 @@ t.test('a text is posted', async (t) => {
       await page.waitForSelector('#waiting', { state: 'hidden' });
       t.same(await textsOf(feed), ['Second', 'First']);
     }
+});
+
+t.test('a text is posted without https', async (t) => {
+  const { page, proxy, feed } = await walk(t, 'insecure', '', { serviceWorkers: 'block' });
+  await page.goto(`http://${INSECURE}:${proxy.port}/insecure`);
+  await write(page, 'Second', () => proxy.cutIn('answer', 'POST /insecure '));
+  await page.waitForSelector('#compose .error:has-text("cannot be reached")');
+  t.equal(await page.inputValue('#note-text'), 'Second');
+  await proxy.mend();
+  await page.keyboard.press('Control+Enter');
+  await says(t, page, /^Posted/);
+  t.same(await textsOf(feed), ['Second', 'First']);
 });
 
 t.test('a post whose answer was lost is taken back and posted again', async (t) => {

@@ -30,14 +30,15 @@ const store = createStore(NAME, 'posts');
 /**
  * Keeps a post on this device, to be sent when the service can be reached: by any page, and by the service worker.
  * @param request must have a form as its body and an `Idempotency-Key` header
- * @returns false if it cannot be kept: it has a password, which is never stored, or the browser stores nothing
+ * @returns false if it cannot be kept: it has a password, which is never stored, or the browser stores nothing, or has no locks, as
+ *   without https
  */
 export async function keepForLater(
   request: Pick<WaitingPost, 'path' | 'headers'> & { readonly body: FormData },
 ): Promise<boolean> {
   const { path, headers, body } = request;
   const key = headers['Idempotency-Key'];
-  if (key === undefined || 'X-Feed-Password' in headers) return false;
+  if (key === undefined || 'X-Feed-Password' in headers || navigator.locks === undefined) return false;
   try {
     await set(key, { key, path, headers, parts: [...body], keptAt: Date.now() }, store);
   } catch {

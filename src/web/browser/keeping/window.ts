@@ -1,3 +1,5 @@
+import { randomId } from '../page/text.ts';
+
 /** Tells windows (tabs) of this browser apart, and which of them are still open. */
 
 /** sessionStorage key: the id of this window, which a reload and a browser that restores its windows keep. */
@@ -24,7 +26,7 @@ async function hold(): Promise<string> {
   const known = sessionStorage.getItem(KEY);
   // A copy of a window, as "Duplicate tab" makes, begins with the id of the first.
   if (known !== null && (await lock(known))) return known;
-  const made = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16)).join('');
+  const made = randomId();
   sessionStorage.setItem(KEY, made);
   await lock(made);
   return made;

@@ -7,3 +7,8 @@ export function headerBytes(text: string): string {
 export function bytesText(bytes: number): string {
   return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
+
+/** A text that no other is equal to. `crypto.randomUUID` exists only with https and on localhost. */
+export function randomId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16)).join('');
+}

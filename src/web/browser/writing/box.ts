@@ -161,7 +161,7 @@ export function writingBox(
   }
 
   /** The header of a post of what is in the box. Its draft keeps the key, so that it is posted once even if the page is left. */
-  function keyHeader(): Record<string, string> {
+  function keyHeader() {
     const header = key.header();
     draft.changed();
     return header;

@@ -1,5 +1,6 @@
 import { ROOT } from '../page/elements.ts';
 import { type ApiRequest, forFeed, send } from '../page/send.ts';
+import { randomId } from '../page/text.ts';
 
 /** A post as the boxes make it. */
 interface Post {
@@ -38,10 +39,9 @@ export function postKey(form: HTMLFormElement) {
   for (const event of ['input', 'reset']) form.addEventListener(event, () => set());
   return { header, now: () => key, set };
 
-  /** Empty without `randomUUID`, which exists only with https and on localhost. */
-  function header(): Record<string, string> {
-    key ??= crypto.randomUUID?.();
-    return key === undefined ? {} : { 'Idempotency-Key': key };
+  function header() {
+    key ??= randomId();
+    return { 'Idempotency-Key': key };
   }
 
   /** @param known with which it was sent before; it gets another one if none is given */
