@@ -144,6 +144,20 @@ t.test(
   },
 );
 
+t.test('a feed that was opened elsewhere stays when another one is taken back', async (t) => {
+  const { page } = await visitorOf(t, [await newFeed('First')]);
+  await page.goto(url);
+  await page.click('[aria-label="Forget First"]');
+  const other = await page.context().newPage();
+  await other.goto(`${url}/${await newFeed('Second')}`);
+  await other.goto(url);
+  await other.locator('#feeds >> text=Second').waitFor();
+  await page.click('text=Undo');
+  await page.reload();
+  await page.locator('#feeds >> text=First').waitFor();
+  t.same(await listed(page), ['Second', 'First']);
+});
+
 t.test('whoever makes a feed is asked once to keep its address', async (t) => {
   const { page, ...faults } = await visit(t, browser);
   await page.goto(`${url}/secret-grebe-made`);

@@ -60,7 +60,9 @@ export function showFeeds(section: HTMLElement): void {
     list.replaceChildren(...states.filter((item) => names.has((item as HTMLElement).dataset.feed!)));
     section.hidden = names.size === 0;
     const undo = () => {
-      writeFeeds(before);
+      // Other windows may have opened more since.
+      const isNew = ({ name }: KeptFeed) => before.every((feed) => feed.name !== name);
+      writeFeeds([...keptFeeds().filter(isNew), ...before]);
       section.hidden = false;
       list.replaceChildren(...states);
       find<HTMLElement>(list, 'a').focus();
