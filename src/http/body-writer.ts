@@ -15,8 +15,8 @@ export class BodyWriter {
   readonly #size: number | undefined;
   /** The last byte is sent or the client is gone, so the response must not be touched any more. */
   isEnded = false;
-  /** When bytes last moved, in `performance.now()` time. */
-  movedAt = performance.now();
+  /** When bytes last moved or began to wait for the client, in `performance.now()` time. */
+  #movedAt = performance.now();
   #rest: Uint8Array | undefined;
   #sent: number;
   #wake: (() => void) | undefined;
@@ -63,6 +63,11 @@ export class BodyWriter {
     }
   }
 
+  /** How long the client has taken nothing although bytes wait for it, in ms; 0 while they wait for the producer. */
+  stalledFor(now: number): number {
+    return this.#wake === undefined ? 0 : now - this.#movedAt;
+  }
+
   /** Tries to send more. Call it now and then, because the kernel reports room late. */
   probe(): void {
     if (!this.isEnded && this.#rest !== undefined) this.#res.cork(() => this.#push());
@@ -87,6 +92,7 @@ export class BodyWriter {
   }
 
   #untilTaken(): Promise<void> {
+    this.#movedAt = performance.now();
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
@@ -118,7 +124,7 @@ export class BodyWriter {
     const sent = this.#res.getWriteOffset();
     const moved = sent - this.#sent;
     this.#sent = sent;
-    if (moved > 0) this.movedAt = performance.now();
+    if (moved > 0) this.#movedAt = performance.now();
     this.#rest = rest.subarray(moved);
     if (isTaken || this.#rest.length === 0) {
       this.#rest = undefined;
@@ -129,7 +135,7 @@ export class BodyWriter {
   }
 
   #onTaken(): void {
-    this.movedAt = performance.now();
+    this.#movedAt = performance.now();
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();

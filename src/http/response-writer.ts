@@ -68,7 +68,7 @@ export class ResponseWriter {
     const body = this.#body;
     body?.probe();
     if (body?.isEnded) return;
-    if (body && now - body.movedAt > this.#context.limits.stalledReader) {
+    if (body && body.stalledFor(now) > this.#context.limits.stalledReader) {
       this.#res.close();
       return;
     }

@@ -13,6 +13,8 @@ t.jobs = 12;
 
 const MIB = 1024 * 1024;
 const HOST = 'Host: test\r\n';
+/** Longer than a client may take nothing. */
+const PRODUCER_MS = 4_000;
 const BIG = Buffer.alloc(30 * MIB, 'x');
 
 const operations: Operation[] = [
@@ -33,6 +35,25 @@ const operations: Operation[] = [
       },
     }),
   },
+  ...[undefined, 2].map(
+    (size): Operation => ({
+      id: `slow-producer-${size}`,
+      method: 'GET',
+      path: `/slow-producer/${size === undefined ? 'chunked' : 'sized'}`,
+      handle: () => ({
+        status: 200,
+        headers: headers({}),
+        body: {
+          ...(size !== undefined && { size }),
+          chunks: (async function* () {
+            yield Buffer.from('a');
+            await delay(PRODUCER_MS, undefined, { ref: false });
+            yield Buffer.from('b');
+          })(),
+        },
+      }),
+    }),
+  ),
   {
     id: 'after',
     method: 'POST',
@@ -152,6 +173,12 @@ t.test('an answer may take longer than the binding waits', async (t) => {
   patient.send(`${post('/after/13000', 2)}hi`);
   t.equal((await patient.response()).body.toString(), '2');
 });
+
+for (const path of ['/slow-producer/chunked', '/slow-producer/sized'])
+  t.test(`${path}: a client that waits for the producer is kept`, async (t) => {
+    const server = await listen(t, operations, quick);
+    t.equal(await (await fetch(`http://127.0.0.1:${server.port}${path}`)).text(), 'ab');
+  });
 
 for (const path of ['/big', '/big-stream']) {
   t.test(`${path}: a reader that takes nothing is cut off`, async (t) => {
