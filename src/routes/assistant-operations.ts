@@ -47,10 +47,18 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
       if (message === undefined) return protocolError(-32700, 'The body is not JSON in UTF-8.');
       if (Array.isArray(message) && message.length > MAX_MESSAGES)
         return protocolError(-32600, `There may be at most ${MAX_MESSAGES} messages.`);
+      // The SDK would take the answer to the first for that of both, and the second would go on beyond all limits.
+      if (Array.isArray(message) && repeatsId(message))
+        return protocolError(-32600, 'Two requests have the same id.');
       return (await loaded()).answer(exchange, message, caller);
     };
     return body.length > LARGE_BYTES ? large(answer) : answer();
   });
+}
+
+function repeatsId(messages: readonly unknown[]): boolean {
+  const ids = messages.flatMap((one) => (one instanceof Object && 'id' in one ? [one.id] : []));
+  return new Set(ids).size < ids.length;
 }
 
 /** Called at the first request, because the SDK takes time and much memory. */

@@ -208,6 +208,8 @@ t.test('several messages at once are answered, but not any number', async (t) =>
     JSON.stringify(Array.from({ length: size }, (_, id) => callOf('get_feed', { feed: 'rules' }, id)));
   t.equal(resultsIn(await send(service.url, batch(20))).length, 20);
   t.match(await send(service.url, batch(21)), { status: 400, json: { error: { code: -32600 } } });
+  const twice = JSON.stringify([callOf('get_feed', { feed: 'rules' }, 1), callOf('get_feed', {}, 1)]);
+  t.match(await send(service.url, twice), { status: 400, json: { error: { code: -32600 } } });
 });
 
 t.test(
