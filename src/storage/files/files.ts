@@ -1,6 +1,6 @@
 import { constants, readdirSync } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, type ReadId, ROUTE_NAMES } from '../../feeds/names.ts';
@@ -345,11 +345,10 @@ class FilesStorage implements Storage {
     const { dir, log } = this.#parts;
     log.error('the thread that writes files has died, and is started again');
     const leftovers = leftoversNow(dir);
-    const names = [...folders]
-      .filter((folder) => dirname(folder) === dir)
-      .map((folder) => basename(folder) as FeedName);
-    const clears = names.map(async (name) => {
-      if (await this.#reconciler.clear(name, ended)) this.#writer.release(join(dir, name));
+    const inWork = [...folders].filter((folder) => folder !== dir);
+    const names = inWork.map((folder) => basename(folder) as FeedName);
+    const clears = inWork.map(async (folder, n) => {
+      if (await this.#reconciler.clear(names[n]!, ended)) this.#writer.release(folder);
     });
     const released = ended.then(() => this.#writer.release(dir));
     const clearing = Promise.all([...clears, released]).then(() => {
