@@ -41,6 +41,7 @@ interface Opening {
 /** Sends the listeners of a feed an event when it has changed. */
 export class FeedEvents implements TopicOwner {
   readonly storage: EventStorage;
+  receivesChanges = true;
   readonly #reader: Pick<Reader, 'eventNote'>;
   readonly #topics = new Map<string, Topic>();
   /** The topics of the feed with this read id. */
@@ -48,7 +49,6 @@ export class FeedEvents implements TopicOwner {
   /** How many streams each client has. */
   readonly #streams = new Map<string, number>();
   #count = 0;
-  #receivesChanges = true;
   #ticking: NodeJS.Timeout | undefined;
 
   constructor(
@@ -61,9 +61,11 @@ export class FeedEvents implements TopicOwner {
       for (const readId of new Set(change.readIds))
         for (const topic of this.#byReadId.get(readId) ?? []) topic.changed(change);
     });
-    storage.onFreshness?.((isFresh) => {
-      this.#receivesChanges = isFresh;
-      if (isFresh) for (const topic of this.#topics.values()) topic.changed(undefined);
+    storage.onFreshness?.((isFresh, heardUntil) => {
+      this.receivesChanges = isFresh;
+      for (const topic of this.#topics.values())
+        if (isFresh) topic.changed(undefined);
+        else topic.changesStop(heardUntil);
     });
   }
 
@@ -249,7 +251,7 @@ export class FeedEvents implements TopicOwner {
     const now = Date.now();
     for (const topic of this.#topics.values()) {
       // While changes are not received, the storage mostly cannot be asked either.
-      if (topic.mustPoll && this.#receivesChanges) topic.lookUp();
+      if (topic.mustPoll && this.receivesChanges) topic.lookUp();
       topic.endSessions(({ until }) => until <= now);
     }
   }

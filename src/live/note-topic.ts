@@ -50,7 +50,9 @@ export class NoteTopic extends Topic<NoteListener> {
   #isUnnamed = false;
   /** Changes may have been lost. */
   #isUnsure = false;
+  /** The version up to which all changes were received, and when it was found, in `performance.now()` time. */
   #version: string | undefined;
+  #foundAt = 0;
 
   constructor(owner: TopicOwner, source: NoteSource, key: string, name: FeedName | undefined) {
     super(owner, key, name);
@@ -62,8 +64,14 @@ export class NoteTopic extends Topic<NoteListener> {
     this.#isUnsure ||= change === undefined;
     for (const id of edited) this.#edited.add(id);
     for (const id of removed) this.#removed.add(id);
+    // A look-up that runs may have begun before changes that were lost.
+    if (change === undefined && this.isLookingUp) this.#forgetChanges(true);
     if (isUnnamed || this.#edited.size + this.#removed.size > MOST_CHANGES) this.#forgetChanges(true);
     this.lookUp();
+  }
+
+  override changesStop(heardUntil: number): void {
+    if (this.#foundAt >= heardUntil) this.#version = undefined;
   }
 
   protected async tell(listeners: readonly NoteListener[], feed: Feed | undefined): Promise<void> {
@@ -75,7 +83,11 @@ export class NoteTopic extends Topic<NoteListener> {
     const hasChanges = isUnnamed || edited.size + removed.size > 0;
     this.#forgetChanges(false);
     this.#isUnsure = false;
-    this.#version = feed.version;
+    // While changes may be lost, a version may cover some that nobody was told of.
+    if (this.owner.receivesChanges && this.#version !== feed.version) {
+      this.#version = feed.version;
+      this.#foundAt = performance.now();
+    }
     // Listeners that joined since the feed was looked up are not told now: the next look-up may have to end them.
     const present = new Set(listeners);
     if (hasChanges)

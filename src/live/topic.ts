@@ -22,6 +22,8 @@ export interface Subscription {
 /** What topics need of the events that they belong to. */
 export interface TopicOwner {
   readonly storage: Pick<Storage, 'feed' | 'feedByReadId'>;
+  /** False while changes may be lost. */
+  readonly receivesChanges: boolean;
   /** Follows a name to the read id of its feed, before listeners get an event. */
   onFound(topic: Topic, feed: Feed | undefined): void;
   onClose(listener: Listener): void;
@@ -59,6 +61,9 @@ export abstract class Topic<L extends Listener = Listener> {
   changed(_change: FeedChange | undefined): void {
     this.lookUp();
   }
+
+  /** Changes may be lost from now on, and those since `heardUntil` (`performance.now()` time) may have been. */
+  changesStop(_heardUntil: number): void {}
 
   /** Looks the feed up and tells listeners of it. Calls during a look-up share the next one. */
   lookUp(): void {

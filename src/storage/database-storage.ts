@@ -1,13 +1,13 @@
 import type { Command } from '../writing/command.ts';
 import type { CommitObserver } from './commit-observer.ts';
 import { storeUnavailable } from './failures.ts';
-import type { FeedChange, Written } from './storage.ts';
+import type { FeedChange, FreshnessListener, Written } from './storage.ts';
 
 /** Shared by the storages on databases: listeners, measuring, and a close that waits for writes. */
 export abstract class DatabaseStorage {
   readonly #commits: CommitObserver | undefined;
   readonly #changeListeners: ((change: FeedChange) => void)[] = [];
-  readonly #freshnessListeners: ((isFresh: boolean) => void)[] = [];
+  readonly #freshnessListeners: FreshnessListener[] = [];
   readonly #writing = new Set<Promise<unknown>>();
   protected isClosed = false;
 
@@ -46,7 +46,7 @@ export abstract class DatabaseStorage {
     this.#changeListeners.push(listener);
   }
 
-  onFreshness(listener: (isFresh: boolean) => void): void {
+  onFreshness(listener: FreshnessListener): void {
     this.#freshnessListeners.push(listener);
   }
 
@@ -61,8 +61,8 @@ export abstract class DatabaseStorage {
     for (const listener of this.#changeListeners) listener(change);
   }
 
-  protected tellFreshness(isFresh: boolean): void {
-    for (const listener of this.#freshnessListeners) listener(isFresh);
+  protected tellFreshness(isFresh: boolean, heardUntil = 0): void {
+    for (const listener of this.#freshnessListeners) listener(isFresh, heardUntil);
   }
 
   protected tellCommit(writes: number): void {

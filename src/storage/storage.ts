@@ -106,6 +106,12 @@ export interface FeedChange extends ChangedNotes {
   readonly isForeign?: boolean | undefined;
 }
 
+/**
+ * Is told whether changes arrive.
+ * @param heardUntil when this is false: no change before this time was lost (`performance.now()` time); 0 if that is unknown
+ */
+export type FreshnessListener = (isFresh: boolean, heardUntil: number) => void;
+
 /** Sums over all feeds, notes that have expired and are not removed yet included. */
 export interface Totals {
   readonly feeds: number;
@@ -228,7 +234,7 @@ export interface Storage extends TokenSeries {
    * Calls the listener with false when changes may be lost (database unreachable, writer thread died), and with true when
    * they arrive again. After both calls everything read or being read is stale. A storage that never loses any lacks this.
    */
-  onFreshness?(listener: (isFresh: boolean) => void): void;
+  onFreshness?(listener: FreshnessListener): void;
   /** Throws `store_unavailable` while the storage cannot be used. */
   check(): Promise<void>;
   /** Waits for running calls and releases everything. */

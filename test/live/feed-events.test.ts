@@ -5,7 +5,7 @@ import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { LiveBody, LiveSource, LiveStream } from '../../src/http/answer.ts';
 import { FeedEvents } from '../../src/live/feed-events.ts';
 import type { Arrivals } from '../../src/storage/arrivals.ts';
-import type { FeedChange } from '../../src/storage/storage.ts';
+import type { FeedChange, FreshnessListener } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
 
 const READ_ID = 'read-id' as ReadId;
@@ -19,7 +19,7 @@ class HeldStorage {
   looked = 0;
   readonly waiting: ((error?: Error) => void)[] = [];
   #onChange: (change: FeedChange) => void = () => {};
-  #onFreshness: (isFresh: boolean) => void = () => {};
+  #onFreshness: FreshnessListener = () => {};
 
   get record(): Feed {
     return { version: `v${this.version}`, noteCount: 1, key: '1', name: NAME, readId: this.readId } as Feed;
@@ -45,7 +45,7 @@ class HeldStorage {
     this.#onChange = listener;
   }
 
-  onFreshness(listener: (isFresh: boolean) => void): void {
+  onFreshness(listener: FreshnessListener): void {
     this.#onFreshness = listener;
   }
 
@@ -54,8 +54,8 @@ class HeldStorage {
     this.#onChange({ readIds: [READ_ID], ...change });
   }
 
-  isFresh(isFresh: boolean): void {
-    this.#onFreshness(isFresh);
+  isFresh(isFresh: boolean, heardUntil = 0): void {
+    this.#onFreshness(isFresh, heardUntil);
   }
 
   /** Answers all look-ups that wait, and lets what follows happen. */
@@ -105,6 +105,11 @@ function setUp() {
     open: async (since: string) => new Sent(await events.byReadId(READ_ID, client(), since)),
     named: (feed: Feed | undefined, since?: string) =>
       new Sent(events.byName(NAME, feed, { client: client(), session: undefined }, since)),
+    notes: async () => {
+      const asked = { format: 'lines', base: '', since: undefined } as const;
+      const caller = { client: client(), session: undefined };
+      return new Sent(await events.notesByName(NAME, storage.record, caller, asked));
+    },
   };
 }
 
@@ -161,6 +166,47 @@ t.test('when changes are heard of again, every feed is looked up', async (t) => 
   storage.isFresh(true);
   await storage.answer();
   for (const { versions } of streams) t.same(versions, ['v2'], 'nothing has changed');
+});
+
+t.test('notes that change while changes are not heard of are told by a reset', async (t) => {
+  const { storage, notes } = setUp();
+  const resets = ({ text }: Sent) => text.match(/{"event":"reset"}/g)?.length ?? 0;
+  const stream = await notes();
+  await storage.answer();
+  const blip = async () => {
+    storage.isFresh(false, performance.now());
+    storage.isFresh(true);
+    await storage.answer();
+  };
+  await blip();
+  t.equal(resets(stream), 0, 'nothing has changed');
+
+  storage.isFresh(false, performance.now());
+  storage.version += 1;
+  // Another listener lets the feed be looked up, whose version then covers the change.
+  const late = await notes();
+  await storage.answer();
+  storage.isFresh(true);
+  await storage.answer();
+  t.same([resets(stream), resets(late)], [1, 1]);
+  await blip();
+  t.equal(resets(stream), 1);
+
+  const heardUntil = performance.now();
+  storage.version += 1;
+  await notes();
+  await storage.answer();
+  storage.isFresh(false, heardUntil);
+  storage.isFresh(true);
+  await storage.answer();
+  t.equal(resets(stream), 2, 'it changed before anybody knew that changes are not heard of');
+
+  storage.isFresh(false, performance.now());
+  await notes();
+  storage.isFresh(true);
+  await storage.answer();
+  await storage.answer();
+  t.equal(resets(stream), 3, 'a look-up that had begun may have found the feed as it was before');
 });
 
 t.test('a look-up that fails is made again', async (t) => {

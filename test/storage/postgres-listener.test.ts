@@ -24,6 +24,7 @@ async function listening(
   const told: (string | boolean)[] = [];
   const warned: string[] = [];
   const times: number[] = [];
+  const untils: (number | undefined)[] = [];
   const tell = (what: string | boolean) => {
     told.push(what);
     times.push(performance.now());
@@ -41,7 +42,10 @@ async function listening(
       tell(payload);
     },
     onOld: ignore,
-    onFreshness: tell,
+    onFreshness: (isFresh, heardUntil) => {
+      tell(isFresh);
+      untils.push(heardUntil);
+    },
     log: { warn: (message) => warned.push(message) },
   });
   t.teardown(() => listener.close());
@@ -49,6 +53,7 @@ async function listening(
     url,
     told,
     warned,
+    untils,
     listener,
     name,
     notify: (payload: string) => server.sql(url, `SELECT pg_notify('${CHANGE_CHANNEL}', $1)`, [payload]),
@@ -156,9 +161,10 @@ t.test('what a snapshot saw is removed, and nothing else', async (t) => {
 });
 
 t.test('a connection that is cut is replaced, and what was missed meanwhile is said to be', async (t) => {
-  const { notify, until, backend } = await listening(t);
+  const { notify, until, backend, untils, toldAt } = await listening(t);
   process.kill(await backend(), 'SIGTERM');
   await until(true, false, true);
+  t.ok(untils[1]! < toldAt(false), 'all was heard until a round trip before');
   await notify('heard');
   await until(true, false, true, 'heard');
 });

@@ -65,8 +65,8 @@ interface ChangeListenerOptions {
   readonly onChange: (payload: string) => void;
   /** Called now and then with a snapshot that is so old that no process needs the changes which it saw. */
   readonly onOld: (snapshot: string) => void;
-  /** Called with false when changes may be missed, and with true when none is. */
-  readonly onFreshness: (isFresh: boolean) => void;
+  /** See `Storage.onFreshness`. */
+  readonly onFreshness: (isFresh: boolean, heardUntil: number) => void;
   readonly log: Pick<Log, 'warn'>;
 }
 
@@ -81,6 +81,8 @@ export class ChangeListener {
   readonly #options: ChangeListenerOptions;
   readonly #closing = new AbortController();
   #isFresh: boolean | undefined;
+  /** When the last round trip began, in `performance.now()` time: all changes until then were found. */
+  #heardUntil = 0;
   #last: State | undefined;
   /** The state of a round trip in each interval of the time for which changes are kept. */
   #earlier: Pick<State, 'now' | 'snapshot'>[] = [];
@@ -177,6 +179,7 @@ export class ChangeListener {
     if (last && (state.place !== last.place || pause > MAX_PAUSE_MS)) this.#forget();
     else for (const payload of state.changes) this.#onChange(payload);
     this.#last = state;
+    this.#heardUntil = begunAt;
     this.#onceBefore = this.#once;
     this.#once = new Set();
     clearTimeout(this.#expiry);
@@ -244,6 +247,6 @@ export class ChangeListener {
     else if (this.#isFresh === false)
       log.warn('changes of other processes are found again: the cache is enabled');
     this.#isFresh = isFresh;
-    onFreshness(isFresh);
+    onFreshness(isFresh, this.#heardUntil);
   }
 }

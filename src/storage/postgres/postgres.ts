@@ -9,7 +9,7 @@ import { BatchedCalls } from '../batcher.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { foundPage } from '../found-page.ts';
 import type { OperatorRecords } from '../operator-records.ts';
-import type { FeedChange, Storage, Written } from '../storage.ts';
+import type { FeedChange, FreshnessListener, Storage, Written } from '../storage.ts';
 import { ChangeListener } from './change-listener.ts';
 import { decodeChanges } from './change-notice.ts';
 import { ChangeNotifier } from './change-notifier.ts';
@@ -157,7 +157,7 @@ class PostgresStorage extends PostgresReads implements Storage {
       ...(isListening && { onConnect: keepMovesOut }),
       onChange: (payload) => storage.#onChangeFound(payload),
       onOld: (snapshot) => void removeChanges(storage.database, snapshot).catch(() => {}),
-      onFreshness: (isFresh) => storage.tellFreshness(isFresh),
+      onFreshness: (isFresh, heardUntil) => storage.tellFreshness(isFresh, heardUntil),
       log,
     });
     const hosts = knownHosts(options.url);
@@ -183,9 +183,9 @@ class PostgresStorage extends PostgresReads implements Storage {
     return due.length > 0 && (await this.pictureRows.leads()) ? due.map(({ name }) => name) : [];
   }
 
-  override onFreshness(listener: (isFresh: boolean) => void): void {
+  override onFreshness(listener: FreshnessListener): void {
     super.onFreshness(listener);
-    if (!this.#changesElsewhere?.isFresh) listener(false);
+    if (!this.#changesElsewhere?.isFresh) listener(false, 0);
   }
 
   /** Counts of clients that the processes share. */
