@@ -74,10 +74,12 @@ export class NoteViews {
       expires: firstExpiry(expiries),
       isIndexed: asked?.isOfAll ?? true,
     });
-    const isGuest = notes.length > 0 && (asked?.isMadeUp || !bases.admit(base));
+    // Views may leave out all notes of a feed. It takes many reads to find that out.
+    const hasNotes = notes.length > 0 || (asked?.isOfAll === true && changedAt(feed) !== undefined);
+    const isGuest = hasNotes && (asked?.isMadeUp || !bases.admit(base));
     // Later pages are not kept: strangers can make up any number of cursors, and few clients ask for them.
     const isFirst = asked?.isFirst ?? true;
-    const isKept = isFirst && isComplete && attachments.isComplete && notes.length > 0;
+    const isKept = isFirst && isComplete && attachments.isComplete && hasNotes;
     return { representation, isCacheable: isKept, isGuest, until };
   }
 }

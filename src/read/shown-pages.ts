@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Feed } from '../feeds/feed.ts';
 import type { NoteId } from '../feeds/names.ts';
 import { isUnlisted, type Note } from '../feeds/note.ts';
@@ -12,7 +13,7 @@ import type { NotePage } from './views/note-json.ts';
 const MORE_NOTES = 100;
 /** The same behind a full view, to see whether anything follows but the pictures of its last text: a form has at most 10. */
 const LOOK_AHEAD = 11;
-/** Further pages of the storage for one view: 50 texts have at most 500 pictures of their posts. */
+/** Further pages of the storage for a view that has a note: 50 texts have at most 500 pictures of their posts. */
 const MAX_MORE = 8;
 /** The most notes that are left out on the way to a neighbour. */
 const MAX_LEFT_OUT = 100;
@@ -24,7 +25,8 @@ export interface ShownPage extends NotePage<Note> {
 
 /**
  * The notes that a view shows from a page of them on. It goes on with further pages as long as pictures are left out and
- * the view has room. Like every page it has fewer notes if their texts are long.
+ * the view has room, and until it has a note, because readers of RSS never ask for another page. Like every page it has fewer
+ * notes if their texts are long.
  * @throws Refusal `busy` if too many tasks wait
  */
 export async function shownFrom(
@@ -50,7 +52,13 @@ export async function shownFrom(
       next = positionOf(note);
     }
     if (count === page.notes.length) next = page.next;
-    if (leftOut === 0 || count < page.notes.length || next === undefined || more === MAX_MORE) break;
+    if (leftOut === 0 || count < page.notes.length || next === undefined) break;
+    if (more >= MAX_MORE) {
+      // A search that has asked its index often enough gives empty pages.
+      if (notes.length > 0 || page.notes.length === 0) break;
+      // Pages of plain files may need no turn of the event loop.
+      await nextTurn();
+    }
     const missing = notes.length < limit ? MORE_NOTES : LOOK_AHEAD;
     page = await asked.page(feed, missing, next);
   }

@@ -201,6 +201,17 @@ t.test('a view of texts that were not rendered in time shows them as text, and i
   t.equal(cache.size, 0);
 });
 
+t.test('a feed of nothing but notes that views leave out is read once', async (t) => {
+  const unlisted: Note = { ...NOTE, type: 'png', meta: { tags: [], unlisted: true }, content: undefined };
+  const { reader, counts } = counted({ notes: [unlisted] });
+  for (let i = 0; i < 2; i += 1)
+    t.notMatch(text(await reader.syndication(request('http://notes.example'), 'rss')), '<item>');
+  t.equal(counts.pages, 1);
+  const tagged = request('http://notes.example', READ_ID, { tag: 'made-up' });
+  for (let i = 0; i < 2; i += 1) await reader.syndication(tagged, 'rss');
+  t.equal(counts.pages, 3, 'but there is any number of tags');
+});
+
 t.test('read ids that nobody has fill nothing', async (t) => {
   const { reader, cache } = counted();
   for (let i = 0; i < 200; i += 1) {

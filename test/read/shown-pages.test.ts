@@ -168,12 +168,34 @@ t.test('a view ends where its texts, or those that its pictures came with, are t
   );
 });
 
-t.test('any number of pictures that are left out end a view, and its cursor leads on', async (t) => {
+t.test(
+  'any number of pictures that are left out end a view with a note, and its cursor leads on',
+  async (t) => {
+    const many = Array.from({ length: 990 }, () => ({ of: 991 }));
+    const all = [{ shows: [] }, ...many, { shows: many.map((_, n) => n + 1) }, { shows: [] }];
+    const { pages, more } = await pagesOf(notesOf(all), 50);
+    t.same(pages, [[idOf(0)], [idOf(991), idOf(992)]]);
+    t.equal(more[0], 8);
+  },
+);
+
+t.test('no number of pictures that are left out ends a view without a note', async (t) => {
   const many = Array.from({ length: 990 }, () => ({ of: 990 }));
   const all = [...many, { shows: many.map((_, n) => n) }, { shows: [] }];
   const { pages, more } = await pagesOf(notesOf(all), 50);
-  t.same(pages, [[], [idOf(990), idOf(991)]]);
-  t.equal(more[0], 8);
+  t.same([pages, more], [[[idOf(990), idOf(991)]], [10]]);
+});
+
+t.test('a search that gives no more notes ends a view', async (t) => {
+  const unlisted = notesOf([{}]).map((note) => ({
+    ...note,
+    meta: { ...note.meta, unlisted: true as const },
+  }));
+  const next = { createdAt: 1, file: pictureOf(0) };
+  const found = { page: async () => ({ notes: [], next }), has: async () => true };
+  const attachments = new Attachments({ ...storageOf([]), renderer }, PLACE);
+  const page = await shownFrom(found, { feed, notes: unlisted, next }, 50, attachments);
+  t.match(page, { notes: [], next: /./ });
 });
 
 t.test('a neighbour is looked for among a hundred pictures', async (t) => {

@@ -4,6 +4,7 @@ import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { field, file } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, start } from '../support/service.ts';
+import { zipOf } from '../support/zips.ts';
 
 const { url } = await start(t);
 const PNG = { 'content-type': 'image/png' };
@@ -58,6 +59,21 @@ t.test('a page is full although pictures are left out', async (t) => {
   const last = await ask(`${url}/wren?before=${next}`);
   t.equal(last.text.match(/<article/g)?.length, 1);
   t.notMatch(last.text, 'rel="next"');
+});
+
+t.test('any number of them hides no older note', async (t) => {
+  const client = new FeedClient(url, 'heron');
+  const old = (await client.post('old')).json;
+  const pictures = Array.from({ length: 900 }, (_, n) => [
+    { name: `9-${n}.png`, bytes: picture('png', 64, n) },
+    { name: `.9-${n}.png.json`, bytes: '{"unlisted":true,"created":"2099-01-01T00:00:00Z"}' },
+  ]);
+  const headers = { 'content-type': 'application/zip' };
+  const body = zipOf(pictures.flat());
+  t.match(await ask(`${client.record}/import`, { method: 'POST', headers, body }), { status: 200 });
+  const readId = readIdIn(old.read_url);
+  for (const path of ['/heron', `/r/${readId}`, `/r/${readId}/feed.xml`, `/r/${readId}/feed.json`])
+    t.match((await ask(url + path)).text, old.id, path);
 });
 
 t.test('who puts a note under its key says it again', async (t) => {
