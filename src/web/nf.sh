@@ -270,7 +270,7 @@ send() {
     : >"$work/head"
     (cd "$work" && exec curl -q -K config) >"$body" 2>"$work/problem" &
     wait_for_child
-    status=$(LC_ALL=C sed -n 's/^HTTP[^ ]* \([0-9][0-9][0-9]\).*/\1/p' "$work/head" | tail -n 1)
+    read_status
     case $code:$status in
       0:50[234]) ;;
       0:*) return ;;
@@ -280,6 +280,10 @@ send() {
     attempt=$((attempt + 1))
   done
   [ "$code" = 0 ] || unreachable
+}
+
+read_status() {
+  status=$(LC_ALL=C sed -n 's/^HTTP[^ ]* \([0-9][0-9][0-9]\).*/\1/p' "$work/head" | tail -n 1)
 }
 
 # The message of curl is safe to show: it names the host, never the name of the feed or a password.
@@ -594,7 +598,7 @@ follow() {
     # A feed without notes has no last note yet: 0 is the place before all notes.
     write_config GET "$api/events?notes=1&since=$(percent "${place:-0}")"
     # The service sends something every 15 seconds.
-    printf '%s\n' no-buffer fail 'speed-limit = 1' 'speed-time = 45' >>"$work/config"
+    printf '%s\n' no-buffer fail 'dump-header = "head"' 'speed-limit = 1' 'speed-time = 45' >>"$work/config"
     (cd "$work" && exec curl -q -K config) >"$work/events" 2>"$work/problem" &
     child=$!
     while IFS= read -r line; do
@@ -604,8 +608,11 @@ follow() {
     done <"$work/events"
     wait "$child"
     code=$?
-    # Exit status 22 of curl: the service refused the request.
-    [ "$code" != 22 ] || check_reading
+    # Exit status 22 of curl: the request was refused. While the service restarts, a proxy answers with 5xx.
+    if [ "$code" = 22 ]; then
+      read_status
+      case $status in 429 | 5??) ;; *) check_reading ;; esac
+    fi
     pause "$delay"
     [ "$delay" -ge 30 ] || delay=$((delay * 2))
   done

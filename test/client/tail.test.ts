@@ -1,8 +1,9 @@
 /** `nf tail` shows each note once and in order, whatever happens to its connection. */
+import { request } from 'node:http';
 import t from 'tap';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
-import { Client, outcomeOf, SHELLS } from '../support/nf.ts';
+import { Client, hostOf, outcomeOf, SHELLS } from '../support/nf.ts';
 import { ask, post, start } from '../support/service.ts';
 
 const { url, port } = await start(t);
@@ -74,6 +75,40 @@ for (const shell of SHELLS)
         posted.map((id) => ['note', id, id]),
       );
       t.same(await client.left(), []);
+    });
+
+    t.test('it waits for a service that restarts behind a proxy', async (t) => {
+      const feed = newFeed();
+      let isUp = true;
+      let refused = 0;
+      let cut = () => {};
+      const host = await hostOf(t, ({ url: path, headers }, response) => {
+        if (!isUp) {
+          if (path!.includes('/events')) refused += 1;
+          response.writeHead(502).end();
+          return;
+        }
+        cut = () => response.destroy();
+        request(url + path, { headers }, (answer) => {
+          response.writeHead(answer.statusCode!, answer.headers);
+          answer.on('error', () => {}).pipe(response);
+          response.on('close', () => answer.destroy());
+        }).end();
+      });
+      const client = await Client.install(t, url, shell, host);
+      await client.remember(`http://${host}\twork\t${feed}\t=\t=\n`);
+      const tail = await following(client);
+      await post(`${url}/${feed}`, 'before');
+      t.ok(await tail.shows('before'));
+      isUp = false;
+      cut();
+      await eventually(() => refused >= 2 || tail.child.exitCode !== null);
+      t.equal(tail.child.exitCode, null, 'it asks again');
+      await post(`${url}/${feed}`, 'meanwhile');
+      isUp = true;
+      t.ok(await tail.shows('meanwhile'));
+      tail.child.kill('SIGTERM');
+      t.match(await tail.outcome, { code: 143, errors: '' });
     });
 
     t.test('it ends when nobody reads what it shows', async (t) => {
