@@ -37,9 +37,11 @@ function parseHttpDate(text: string): number {
 /**
  * Whether something is unchanged since an `If-Modified-Since` value, by its `Last-Modified` (ms). A value that is not an
  * HTTP date is ignored (RFC 9110 §13.1.3).
+ * @param isExact only the same date means unchanged, because a later version may have an earlier one
  */
-export function unchangedSince(ifModifiedSince: string, lastModified: number): boolean {
-  return lastModified <= parseHttpDate(ifModifiedSince);
+export function unchangedSince(ifModifiedSince: string, lastModified: number, isExact = false): boolean {
+  const since = parseHttpDate(ifModifiedSince);
+  return isExact ? lastModified === since : lastModified <= since;
 }
 
 /**

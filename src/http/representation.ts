@@ -34,6 +34,8 @@ interface RepresentationOptions {
   readonly etag: string;
   /** Ms since the epoch. Shows as `Last-Modified` when it is settled, see `confirm`. */
   readonly changedAt?: number | undefined;
+  /** A later version may have an earlier date. */
+  readonly mayGetOlder?: boolean;
   readonly fields: Readonly<Record<string, string | undefined>>;
   /** Compresses the body; optional. */
   readonly compress?: ((bytes: Uint8Array, coding: Coding) => Promise<Uint8Array>) | undefined;
@@ -112,7 +114,8 @@ export class Representation {
       if (matchesETag(ifNoneMatch, variant.etag)) return variant.notModified;
     } else if (this.#lastModified !== undefined) {
       const since = request.header('if-modified-since');
-      if (since !== undefined && unchangedSince(since, this.#lastModified)) return variant.notModified;
+      if (since !== undefined && unchangedSince(since, this.#lastModified, this.#options.mayGetOlder))
+        return variant.notModified;
     }
     if (this.#options.ranges && !request.isHead) {
       const range = request.header('range');

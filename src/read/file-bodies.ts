@@ -46,6 +46,8 @@ export class FileBodies {
       largestKept: this.#largestKept,
       etag,
       changedAt: modifiedAt,
+      // Files that are copied by hand, or imported, keep their dates.
+      mayGetOlder: true,
       fields: {
         'Content-Type': type === 'text/markdown' ? `${type}; charset=utf-8` : type,
         'Cache-Control': cacheControl,

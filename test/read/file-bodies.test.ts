@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { NoteFile, ReadId } from '../../src/feeds/names.ts';
 import type { BodyStream } from '../../src/http/answer.ts';
+import { httpDate, settledAt } from '../../src/http/conditional.ts';
 import type { Preconditions, Representation } from '../../src/http/representation.ts';
 import { FileBodies } from '../../src/read/file-bodies.ts';
 import type { StoredFile } from '../../src/storage/storage.ts';
@@ -54,6 +55,23 @@ for (const largestKept of [0, 100])
     const { representation } = await bodies.build(READ_ID, FILE, 'image/gif');
     t.equal(await textOf(representation), 'other');
   });
+
+t.test('who has the date of a file gets the older one that replaces it', async (t) => {
+  const file = new OneFile();
+  const bodies = new FileBodies(file, 100);
+  const statusOf = async (since: number) => {
+    const { representation } = await bodies.build(READ_ID, FILE, 'image/gif');
+    representation.confirm();
+    return (await representation.answer(asking('if-modified-since', httpDate(since)))).status;
+  };
+  file.modifiedAt = 9000;
+  const date = settledAt(file.modifiedAt);
+  t.equal(await statusOf(date), 304);
+  file.bytes = Buffer.from('other');
+  file.modifiedAt = 1000;
+  t.equal(await statusOf(date), 200);
+  t.equal(await statusOf(settledAt(file.modifiedAt)), 304);
+});
 
 t.test('of a file with a known hash only what is asked for is read, and all of it once', async (t) => {
   const file = new OneFile();
