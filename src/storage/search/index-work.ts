@@ -80,8 +80,9 @@ export class IndexWork {
         const isReadable = this.#ifReadable(feed, () => {
           for (const file of files) index.refresh(feed, file);
         });
-        // It may be new, and so not among those that are compared anyway.
-        if (isReadable && !index.isCompared(feed)) this.#begin(index, feed);
+        // It may be new, and so not among those that are compared anyway. One that runs goes on: begun anew at each change, it would never end.
+        const isRunning = this.#comparisons.some((one) => one.feed === feed);
+        if (isReadable && !isRunning && !index.isCompared(feed)) this.#begin(index, feed);
       }
     });
     return this.#progress([]);

@@ -55,6 +55,8 @@ export class NoteIndex {
   readonly #limits: ChunkLimits;
   readonly #do: ReturnType<typeof statements>;
   #open: OpenFeed | undefined;
+  /** Notes removed from the index, of all feeds. */
+  #removed = 0;
 
   constructor(db: Database, options: NoteIndexOptions) {
     this.#db = db;
@@ -116,6 +118,7 @@ export class NoteIndex {
   *compare(name: FeedName): Generator<void> {
     const { source, run } = this.#options;
     const behind: ListedNote[] = [];
+    const removedBefore = this.#removed;
     let known = 0;
     let seen = 0;
     for (const note of source.list(name)) {
@@ -125,7 +128,9 @@ export class NoteIndex {
       seen += 1;
       if (seen % 64 === 0) yield;
     }
-    if (countNotes(this.#openFeed(name)) > known) yield* this.#removeGone(name);
+    // Without those removed since they were listed, one that is gone would go unnoticed.
+    const removed = this.#removed - removedBefore;
+    if (countNotes(this.#openFeed(name)) + removed > known) yield* this.#removeGone(name);
     for (const { file } of behind.sort(byAge)) {
       this.refresh(name, file);
       yield;
@@ -170,6 +175,7 @@ export class NoteIndex {
   }
 
   #remove(feed: OpenFeed, { row }: NoteRow): void {
+    this.#removed += 1;
     this.#do.unseal.run();
     this.#do.removeWords.run(row);
     this.#do.removeNote.run(row);

@@ -1,8 +1,9 @@
-import t from 'tap';
+import Database from 'better-sqlite3';
+import t, { type Test } from 'tap';
 import type { FeedName, NoteFile } from '../../../src/feeds/names.ts';
 import { indexOfFolder } from '../../../src/storage/index-place.ts';
 import { IndexWork } from '../../../src/storage/search/index-work.ts';
-import type { ListedNote, NoteSource } from '../../../src/storage/search/note-source.ts';
+import type { ListedNote, NoteSource, SourceNote } from '../../../src/storage/search/note-source.ts';
 import { dataFolder } from '../files-support.ts';
 
 t.test('a comparison that is begun anew, or not ended, leaves no list of notes open', async (t) => {
@@ -37,3 +38,70 @@ t.test('a comparison that is begun anew, or not ended, leaves no list of notes o
   work.close();
   t.equal(open, 0);
 });
+
+t.test('a comparison goes on while its feed is written to', async (t) => {
+  const { source, begin } = await slowFeed(t);
+  const work = begin(1);
+  const compared = [...work.compare([FEED]).compared];
+  for (let n = 0; n < 20 && compared.length === 0; n += 1) {
+    const file = source.put(`new${n}`);
+    work.update([{ feed: FEED, files: [file] }]);
+    compared.push(...work.compare([]).compared);
+  }
+  t.same(compared, [FEED]);
+  work.close();
+});
+
+t.test('a comparison finds what is gone, also if another note is removed meanwhile', async (t) => {
+  const { source, begin, indexed } = await slowFeed(t);
+  const before = begin(1);
+  while (!before.compare([]).isDone);
+  before.close();
+  source.notes.delete('1.md' as NoteFile);
+  const work = begin(2);
+  t.notOk(work.compare([]).isDone);
+  const file = '2.md' as NoteFile;
+  source.notes.delete(file);
+  work.update([{ feed: FEED, files: [file] }]);
+  while (!work.compare([]).isDone);
+  work.close();
+  t.equal(indexed(), source.notes.size);
+});
+
+const FEED = 'busy' as FeedName;
+
+/** A feed of which each listing takes several calls of `compare`. */
+async function slowFeed(t: Test) {
+  const file = indexOfFolder(await dataFolder(t));
+  const notes = new Map<NoteFile, SourceNote>();
+  const put = (id: string) => {
+    const name = `${id}.md` as NoteFile;
+    const content = Buffer.from(id);
+    notes.set(name, { file: name, createdAt: 1, version: 1, meta: { tags: [] }, content });
+    return name;
+  };
+  for (let n = 0; n < 200; n += 1) put(`${n}`);
+  const source = {
+    feeds: () => [FEED],
+    *list(): Generator<ListedNote> {
+      let n = 0;
+      for (const note of [...notes.values()]) {
+        n += 1;
+        // Longer than `compare` goes on for.
+        for (const until = performance.now() + 30; n % 64 === 0 && performance.now() < until; );
+        yield note;
+      }
+    },
+    read: (_: FeedName, name: NoteFile) => notes.get(name),
+    close: () => {},
+  };
+  const begin = (run: number) =>
+    new IndexWork({ file, owner: undefined, openSource: () => source, textsOf: () => ['a'], run });
+  const indexed = () => {
+    const db = new Database(file, { readonly: true });
+    const count = db.prepare('SELECT count(*) FROM notes').pluck().get();
+    db.close();
+    return count;
+  };
+  return { source: { notes, put }, begin, indexed };
+}
