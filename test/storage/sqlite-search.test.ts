@@ -1,23 +1,28 @@
 import { chownSync } from 'node:fs';
-import { readdir, rename, stat } from 'node:fs/promises';
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import t from 'tap';
 import type { Position } from '../../src/feeds/order.ts';
+import { onRefusal } from '../../src/refusals.ts';
+import { parseQuery } from '../../src/search/query.ts';
 import { DatabaseFile } from '../../src/storage/sqlite/database-file.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { newNote } from './contract.ts';
 import { found, testSearch, textsFound } from './contract-search.ts';
-import { name } from './contract-support.ts';
-import { dataFolder } from './files-support.ts';
+import { name, other } from './contract-support.ts';
+import { dataFolder, keptLog } from './files-support.ts';
 import { opened, searchedSqlite } from './sqlite-support.ts';
 
 t.setTimeout(600_000);
 
 /** Makes a text so long that some hundred are no single commit. */
 const FILLING = ' '.repeat(50_000);
+/** Of the database. */
+const PAGE_BYTES = 8192;
 
 testSearch(searchedSqlite);
 
@@ -91,4 +96,27 @@ t.test('what was stored although the write failed is found', async (t) => {
   await postMany(() => threads[0]!.terminate());
   const ids = (await found(storage, name, 'word')).map(({ id }) => id);
   t.same(ids, await stored(storage));
+});
+
+t.test('a damaged page of the database takes the search from its feed alone', async (t) => {
+  const dir = await dataFolder(t);
+  const before = await opened(t, dir);
+  await post(before, name, newNote('word'));
+  for (let n = 0; n < 40; n += 1) await post(before, other, newNote(`damaged ${n} ${'.'.repeat(1_000)}`));
+  await before.close();
+  const bytes = await readFile(databaseIn(dir));
+  const pages = Array.from({ length: bytes.length / PAGE_BYTES }, (_, n) =>
+    bytes.subarray(n * PAGE_BYTES, (n + 1) * PAGE_BYTES),
+  );
+  // Not the first, which has the other feed's note too, and not the last, which the start reads.
+  pages.filter((page) => page.includes('damaged'))[2]!.fill(255);
+  await writeFile(databaseIn(dir), bytes);
+  const log = keptLog();
+  const storage = await opened(t, dir, { search: true, log });
+  t.ok(await eventually(() => log.lines.some((line) => line.includes('notes of a feed cannot be read'))));
+  const search = { query: parseQuery('word'), limit: 10 };
+  const admitted = (await storage.feed(name))!;
+  const find = async () => (await storage.search!(admitted, search)).notes.length === 1;
+  t.ok(await eventually(() => onRefusal(find, () => false)));
+  t.notOk(log.lines.some((line) => line.includes('made again')));
 });

@@ -1,5 +1,7 @@
 import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import type { Owner } from '../../privileges.ts';
+import { Refusal } from '../../refusals.ts';
+import { errorCode } from '../../system-errors.ts';
 import { indexBroken } from '../failures.ts';
 import { removeIndex } from '../index-place.ts';
 import { IndexFile, toEnd } from './index-file.ts';
@@ -204,14 +206,17 @@ export class IndexWork {
     return undefined;
   }
 
-  /** Runs work on one feed. After an error of the system returns false and leaves the feed for later, so that others do not wait. */
+  /** Runs work on one feed. After an error of the system or of the database returns false and leaves the feed for later, so that others do not wait. */
   #ifReadable(feed: FeedName, work: () => void): boolean {
     try {
       work();
       return true;
     } catch (error) {
-      if (!(error instanceof Error && 'syscall' in error)) throw error;
-      this.#unreadable.set(feed, String((error as NodeJS.ErrnoException).code));
+      // Only the source throws these: the index throws errors of its engine.
+      const isOfSource = error instanceof Refusal || (error instanceof Error && 'syscall' in error);
+      const code = errorCode(error instanceof Refusal ? error.cause : error);
+      if (!isOfSource || code === undefined) throw error;
+      this.#unreadable.set(feed, code);
       return false;
     }
   }

@@ -5,6 +5,7 @@ import { noteVersion } from '../note-version.ts';
 import { type InsertedNote, type NoteRow, noteOf, typeNumber } from '../rows.ts';
 import type { ListedNote, NoteSource, SourceNote } from '../search/note-source.ts';
 import { Connection, preparer } from './connection.ts';
+import { asRefusal } from './failures.ts';
 import { NOTE_COLUMNS } from './note-rows.ts';
 
 /** Rows of one statement. Each is over before what it brought is used, because a long read keeps the log from being copied. */
@@ -15,20 +16,20 @@ type ListedRow = Pick<
   'id' | 'type' | 'created_at' | 'modified_at' | 'size' | 'sha256' | 'metadata'
 >;
 
-/** The notes of a database; waits for no writer. Throws the error of SQLite, or `store_unavailable` if the file is another one by now. */
+/** The notes of a database; waits for no writer. Throws `store_unavailable` with the error of SQLite, or without a code if the file is another one by now. */
 export class SqliteSource implements NoteSource {
   readonly #connection: Connection;
   readonly #sql: ReturnType<typeof prepareStatements>;
 
   constructor(path: string) {
     this.#connection = Connection.forReading(path);
-    this.#sql = prepareStatements(this.#connection.db);
+    this.#sql = asked(() => prepareStatements(this.#connection.db));
   }
 
   *feeds(): Generator<FeedName> {
     for (let last = ''; ; ) {
       this.#connection.mustBeThere();
-      const names = this.#sql.feeds.all(last).map(({ name }) => name);
+      const names = asked(() => this.#sql.feeds.all(last)).map(({ name }) => name);
       yield* names;
       if (names.length < ROWS_AT_ONCE) return;
       last = names.at(-1)!;
@@ -39,7 +40,7 @@ export class SqliteSource implements NoteSource {
     for (let last: Pick<ListedRow, 'created_at' | 'id' | 'type'> | undefined; ; ) {
       this.#connection.mustBeThere();
       const { created_at, id, type } = last ?? { created_at: Number.MIN_SAFE_INTEGER, id: '', type: 0 };
-      const rows = this.#sql.list.all(feed, created_at, id, type);
+      const rows = asked(() => this.#sql.list.all(feed, created_at, id, type));
       for (const row of rows) yield listedOf(row);
       if (rows.length < ROWS_AT_ONCE) return;
       last = rows.at(-1);
@@ -49,7 +50,7 @@ export class SqliteSource implements NoteSource {
   read(feed: FeedName, file: NoteFile): SourceNote | undefined {
     this.#connection.mustBeThere();
     const named = parseNoteFile(file);
-    const row = named && this.#sql.read.get(feed, named.id, typeNumber(named.type));
+    const row = named && asked(() => this.#sql.read.get(feed, named.id, typeNumber(named.type)));
     if (!row) return undefined;
     const { meta, content } = noteOf(row);
     return { ...listedOf(row), meta, content };
@@ -57,6 +58,15 @@ export class SqliteSource implements NoteSource {
 
   close(): void {
     this.#connection.db.close();
+  }
+}
+
+/** Its errors as refusals: the index has the same engine, and must not be made again for damage of the database. */
+function asked<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw asRefusal(error);
   }
 }
 
