@@ -1,5 +1,6 @@
 /** Keys of pictures that are being copied to another store, on the databases. */
 import { join } from 'node:path';
+import { Client } from 'pg';
 import t from 'tap';
 import { type ImageKey, newImageKey } from '../../src/feeds/ids.ts';
 import type { PictureRows } from '../../src/storage/picture-rows.ts';
@@ -70,3 +71,33 @@ for (const [backend, open] of Object.entries(OPENED))
     t.ok(await eventually(async () => due.push(...(await rows.claim(10, 0))) > 0));
     t.ok(due.includes(kept.key));
   });
+
+t.test('postgres: a picture that is removed while it is moved out of its row leaves no object', async (t) => {
+  const url = await server.database();
+  const storage = await openPostgres({ ...parts, url });
+  const client = new Client(url);
+  await client.connect();
+  t.teardown(() => Promise.all([storage.close(), client.end()]));
+  const rows = storage.pictureRows;
+  const note = newNote('picture', 'png', { tags: ['tag'] });
+  await store(storage, name, note);
+  const { pictures } = await rows.pictures(undefined, 1);
+  const key = newImageKey();
+  await rows.free([key], HOUR_MS);
+  // Holds the removal between its look at the picture and its end.
+  await client.query('BEGIN; LOCK TABLE tags IN SHARE MODE');
+  const waiting = 'SELECT FROM pg_locks WHERE NOT granted';
+  const countWaiting = async () => (await client.query(waiting)).rowCount;
+  const removing = edits(storage).remove(name, note.id);
+  t.ok(await eventually(async () => (await countWaiting()) === 1));
+  let isPointed: boolean | undefined;
+  const pointing = rows.point(pictures[0]!, key).then((is) => {
+    isPointed = is;
+  });
+  t.ok(await eventually(async () => isPointed !== undefined || (await countWaiting()) === 2));
+  await client.query('ROLLBACK');
+  t.equal(await removing, true);
+  await pointing;
+  if (!isPointed) await rows.free([key], 0);
+  t.same(await rows.claim(10, 0), [key]);
+});

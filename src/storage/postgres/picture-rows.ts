@@ -34,6 +34,8 @@ const KEYS = statement<KeyRow>('keys_between')`
   SELECT image_key AS key FROM notes WHERE image_key > $1 AND image_key <= $2 ORDER BY image_key LIMIT $3`;
 const CONTENT = statement<{ content: Buffer }>('content')`
   SELECT content FROM notes WHERE ${VERSION} AND image_key IS NULL`;
+// As every change of a note: otherwise one that found the picture before frees the key of then, and a clearing step passes over the row.
+const LOCK_FEED = statement('lock_feed_of_picture')`SELECT FROM feeds WHERE id = $1 FOR UPDATE`;
 // Only an unclaimed key, because a claimed one may be in removal.
 const POINT = statement<object>('point')`
   UPDATE notes SET content = '', image_key = $5 WHERE ${VERSION} AND image_key IS NULL
@@ -111,6 +113,7 @@ export class PostgresPictures implements PictureRows {
 
   readonly point: PictureRows['point'] = (picture, key) =>
     this.#database.transaction(async (transaction) => {
+      transaction.send(LOCK_FEED, [picture.feed]);
       const isPointed = (await transaction.run(POINT, [...versionOf(picture), key])).length > 0;
       if (isPointed) transaction.send(FORGET, [[key]]);
       return isPointed;
@@ -118,6 +121,7 @@ export class PostgresPictures implements PictureRows {
 
   readonly fill: PictureRows['fill'] = (picture, bytes) =>
     this.#database.transaction(async (transaction) => {
+      transaction.send(LOCK_FEED, [picture.feed]);
       const filled = await transaction.run(FILL, [...versionOf(picture), picture.key, bytes]);
       if (filled.length > 0) transaction.send(FREE_ELSEWHERE, [picture.key]);
       return filled.length > 0;
