@@ -6,7 +6,9 @@ import t, { type Test } from 'tap';
 import type { NoteId, ReadId } from '../../src/feeds/names.ts';
 import { PostgresArchive } from '../../src/storage/postgres/postgres-archive.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { feedName } from './contract.ts';
+import { post } from '../support/storing.ts';
+import { feedName, newNote } from './contract.ts';
+import { opened } from './postgres-support.ts';
 
 t.setTimeout(600_000);
 
@@ -71,4 +73,21 @@ t.test('a batch may take as long as it takes, both ways', async (t) => {
   const sizes = [];
   for await (const { bytes } of archive.notes(FEED.name)) sizes.push(bytes.byteLength);
   t.same(sizes, [0, BYTES.byteLength]);
+});
+
+t.test('a note dated ahead does not hide those that come after the move', async (t) => {
+  const url = await server.database();
+  const archive = await PostgresArchive.open(url);
+  const ahead = Date.now() + 86_400_000;
+  const note = { type: 'md', createdAt: ahead, modifiedAt: 0, meta: { tags: [] } } as const;
+  await archive.addFeed(FEED);
+  await archive.addNotes(FEED, [{ ...note, id: 'ahead' as NoteId, bytes: Buffer.from('ahead') }]);
+  await archive.close();
+  const storage = await opened(t, url);
+  const feed = (await storage.feed(FEED.name))!;
+  const [last] = (await storage.arrivals(feed, undefined, 1))!.notes;
+  t.equal(last?.id, 'ahead');
+  const next = newNote('next');
+  await post(storage, FEED.name, next);
+  t.match(await storage.arrivals(feed, last, 10), { notes: [{ id: next.id }], isComplete: true });
 });

@@ -35,9 +35,9 @@ const DELETE = statement('delete_notes')`
   DELETE FROM notes USING unnest($1::bigint[], $2::text[], $3::smallint[]) AS gone (feed, id, type)
   WHERE notes.feed = gone.feed AND notes.id = gone.id AND notes.type = gone.type`;
 
-/** A note, and when it came (`feeds.changed_at` of its transaction); null for one that another storage had. */
+/** A note, and when it came: `feeds.changed_at` of its transaction, or the date of one that another storage had. */
 interface ArrivingNote extends InsertedNote {
-  readonly arrived_at: number | null;
+  readonly arrived_at: number;
 }
 
 /** Stores notes with their tags, and leaves the feeds' counters alone. Waits for all but the last statement. */

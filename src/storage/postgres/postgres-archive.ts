@@ -109,9 +109,14 @@ export class PostgresArchive extends DatabaseArchive {
       const images = notes.filter(({ type }) => type !== 'md').length;
       const values = [feed.name, notes.length, images, bytesOf(notes), dueWith(feed, notes)];
       const [row] = await transaction.run(COUNT, values);
+      // One dated ahead would otherwise be the last to come until its date.
+      const now = Date.now();
       await insertNotes(
         transaction,
-        notes.map((note) => ({ ...archivedRow(row!.id, note), arrived_at: null })),
+        notes.map((note) => ({
+          ...archivedRow(row!.id, note),
+          arrived_at: Math.min(note.createdAt, now),
+        })),
       );
     });
   }
