@@ -118,6 +118,7 @@ async function moveObject(
   const { key } = picture;
   if (key === undefined) return 'skipped';
   const object = { ...picture, key };
+  let isCopied = false;
   try {
     if (target === undefined) return await intoRow(rows, source, object);
     if ((await source.head(key)) === undefined) throw imageGone();
@@ -126,14 +127,16 @@ async function moveObject(
       return 'skipped';
     }
     await target.put(key, checked(source, object));
+    isCopied = true;
   } catch (error) {
     if (!(error instanceof Refusal && error.code === 'not_found')) throw error;
-    if (await target?.head(key)) return 'skipped';
     // The bytes are in neither place, unless the note is gone.
-    return (await rows.referenced([key])).length > 0 ? 'missing' : 'skipped';
+    if (target === undefined || !(await target.head(key)))
+      return (await rows.referenced([key])).length > 0 ? 'missing' : 'skipped';
   }
-  await source.delete(key);
-  if (await rows.endCopy(key)) return 'moved';
+  if (isCopied) await source.delete(key);
+  // Another move may have been over before this one set its mark, or a crash may have left one.
+  if (await rows.endCopy(key)) return isCopied ? 'moved' : 'skipped';
   // Its note is gone, or has another picture.
   await target.delete(key);
   await rows.forget([key]);

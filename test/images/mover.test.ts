@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import t from 'tap';
+import { newImageKey } from '../../src/feeds/ids.ts';
+import { bytesInMemory, type ImageStore, imageGone } from '../../src/images/image-store.ts';
+import { move } from '../../src/images/mover.ts';
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
+import { newNote } from '../storage/contract.ts';
+import { name } from '../storage/contract-support.ts';
+import { keptLog } from '../storage/files-support.ts';
+import { tempDir } from '../support/service.ts';
+import { edits, post } from '../support/storing.ts';
+
+/** A store in memory. */
+function memoryStore(): ImageStore {
+  const objects = new Map<string, Buffer>();
+  const store: Pick<ImageStore, 'put' | 'get' | 'head' | 'delete'> = {
+    put: async (key, { pieces }) => {
+      objects.set(key, await buffer(pieces()));
+    },
+    async *get(key) {
+      const bytes = objects.get(key);
+      if (!bytes) throw imageGone();
+      yield bytes;
+    },
+    head: async (key) => (objects.has(key) ? { size: objects.get(key)!.length, modifiedAt: 0 } : undefined),
+    delete: async (key) => objects.delete(key),
+  };
+  return store as ImageStore;
+}
+
+t.test('two moves at once leave no mark on a picture that both of them copy', async (t) => {
+  const file = join(await tempDir(t), 'notes.db');
+  const storage = await openSqlite({ file, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() });
+  t.teardown(() => storage.close());
+  const rows = storage.pictureRows;
+  const [source, target] = [memoryStore(), memoryStore()];
+  const key = newImageKey();
+  const image = { key, size: 5 };
+  await source.put(key, bytesInMemory(Buffer.from('bytes'), undefined));
+  const note = { ...newNote('', 'png'), bytes: new Uint8Array(), image };
+  await post(storage, name, note);
+  const all = { after: undefined, limit: 10 };
+  // The other move is over before this one marks the picture.
+  const slowSource: ImageStore = {
+    ...source,
+    async head(asked) {
+      const found = await source.head(asked);
+      if (asked === key) t.match(await move({ rows, source, target }, all), { moved: { count: 1 } });
+      return found;
+    },
+  };
+  t.match(await move({ rows, source: slowSource, target }, all), { moved: { count: 0 }, skipped: 1 });
+  t.ok(await target.head(key));
+  t.equal(await edits(storage).remove(name, note.id), true);
+  t.same(await rows.elsewhere('', 10), []);
+  t.same(await rows.claim(10, 0), [key]);
+});
