@@ -12,6 +12,9 @@ export const isLive = (now: `$${number}`) => `(expires_at IS NULL OR expires_at 
 /** Whether a note is of the feed that the first value, a `Feed.key`, names. The notes of a deleted feed stay for a while. */
 export const OF_FEED = '= (SELECT id FROM feeds WHERE id = $1 AND name IS NOT NULL)';
 
+/** Longest tag by which notes are found, in UTF-16 units: an index takes no row of more than 2,704 bytes. Only by hand can a note have a longer one. */
+const TAG_LENGTH = 500;
+
 const BYTEA_OID = 17;
 const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;
@@ -78,7 +81,8 @@ const TAG_KEY = ['feed', 'tag', 'created_at', 'id', 'type'] as const;
 function tagsOf(notes: readonly TaggedNote[]) {
   return notes.flatMap((note) => {
     const { tags, expires: expires_at = null } = metaOf(note.metadata).meta;
-    return tags.map((tag) => ({ ...note, tag, expires_at }));
+    const indexed = tags.filter((tag) => tag.length <= TAG_LENGTH);
+    return indexed.map((tag) => ({ ...note, tag, expires_at }));
   });
 }
 

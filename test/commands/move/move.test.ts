@@ -1,5 +1,5 @@
 /** A whole instance that is moved from one backend to another, as its users see it. */
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -96,6 +96,25 @@ t.test('what other programs keep beside a note is still there after a change in 
     t.ok(Date.parse(kept.edited) >= from && Date.parse(kept.edited) <= Date.now(), 'edited just now');
   }
 });
+
+t.test(
+  'a tag that somebody wrote by hand, and that no index of PostgreSQL takes, moves with its note',
+  async (t) => {
+    const dir = await tempDir(t);
+    const tag = randomBytes(3_000).toString('hex');
+    placeFiles(dir, [
+      ['before/feed/.readid', 'read-feed\n', 0],
+      ['before/feed/note.md', 'text', 1_000_000_000_000],
+      ['before/feed/.note.md.json', JSON.stringify({ tags: ['short', tag] }), 0],
+    ]);
+    const url = await server.database();
+    t.match(await runMove(`fs:${join(dir, 'before')}`, url), { code: 0, stderr: '' });
+    const settings = { SERVICE_SECRET, SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: url };
+    const feed = new FeedClient((await start(t, settings, dir)).url, 'feed');
+    t.match((await feed.get('/notes?tag=short')).json, { notes: [{ id: 'note', tags: ['short', tag] }] });
+    t.match(await feed.send('PATCH', '/notes/note', '{"tags":[]}'), { status: 200, json: { tags: [] } });
+  },
+);
 
 t.test('derived read ids are moved as they are, ours and those of the reference', async (t) => {
   const dir = await tempDir(t);
