@@ -32,7 +32,7 @@ export function withImageStore(
     ...bound(database, 'search', 'tags', 'useToken', 'due', 'onChange', 'onFreshness', 'check'),
     async stat(feed, file) {
       const found = await database.stat(feed, file);
-      return found?.key === undefined ? found : inStore(store, found, () => database.stat(feed, file));
+      return found && withStore(store, found, () => database.stat(feed, file));
     },
     async write(command) {
       const written = await storeImages({ store, remover }, command, (stored) => database.write(stored));
@@ -105,10 +105,10 @@ async function storeImages(
 }
 
 /**
- * A file whose bytes are in the store. If the object is gone, the picture may have been moved into its row, or to another
- * key, since it was looked up.
+ * A file whose bytes are in its row or in the store. If they are gone, the picture may have been moved into its row, out of it, or to
+ * another key, since it was looked up.
  */
-function inStore(
+function withStore(
   store: ImageStore,
   found: StoredFile,
   statAgain: () => Promise<StoredFile | undefined>,
@@ -116,17 +116,18 @@ function inStore(
   const { size, modifiedAt } = found;
   async function* read(start: number, end: number): AsyncIterable<Uint8Array> {
     let current = found;
+    let at = start;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      let isBegun = false;
-      const pieces = current.key ? store.get(current.key, start, end) : current.read(start, end);
+      const pieces = current.key ? store.get(current.key, at, end) : current.read(at, end);
       try {
         for await (const piece of pieces) {
-          isBegun = true;
+          at += piece.byteLength;
           yield piece;
         }
         return;
       } catch (error) {
-        if (isBegun || !(error instanceof Refusal && error.code === 'not_found')) throw error;
+        const isGone = error instanceof Refusal && error.code === 'not_found';
+        if (!isGone && !(error instanceof FileReplaced)) throw error;
         const again = await statAgain();
         if (again === undefined || again.key === current.key) throw error;
         if (again.size !== size || again.modifiedAt !== modifiedAt) throw new FileReplaced();

@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { newImageKey } from '../../src/feeds/ids.ts';
+import { noteFile } from '../../src/feeds/names.ts';
+import { withImageStore } from '../../src/images/image-storage.ts';
 import { bytesInMemory, type ImageStore, imageGone } from '../../src/images/image-store.ts';
 import { move } from '../../src/images/mover.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
@@ -18,10 +21,10 @@ function memoryStore(): ImageStore {
     put: async (key, { pieces }) => {
       objects.set(key, await buffer(pieces()));
     },
-    async *get(key) {
+    async *get(key, start, end) {
       const bytes = objects.get(key);
       if (!bytes) throw imageGone();
-      yield bytes;
+      yield bytes.subarray(start, end);
     },
     head: async (key) => (objects.has(key) ? { size: objects.get(key)!.length, modifiedAt: 0 } : undefined),
     delete: async (key) => objects.delete(key),
@@ -29,10 +32,17 @@ function memoryStore(): ImageStore {
   return store as ImageStore;
 }
 
-t.test('two moves at once leave no mark on a picture that both of them copy', async (t) => {
+async function opened(t: Test) {
   const file = join(await tempDir(t), 'notes.db');
   const storage = await openSqlite({ file, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() });
   t.teardown(() => storage.close());
+  return storage;
+}
+
+const all = { after: undefined, limit: 10 };
+
+t.test('two moves at once leave no mark on a picture that both of them copy', async (t) => {
+  const storage = await opened(t);
   const rows = storage.pictureRows;
   const [source, target] = [memoryStore(), memoryStore()];
   const key = newImageKey();
@@ -40,7 +50,6 @@ t.test('two moves at once leave no mark on a picture that both of them copy', as
   await source.put(key, bytesInMemory(Buffer.from('bytes'), undefined));
   const note = { ...newNote('', 'png'), bytes: new Uint8Array(), image };
   await post(storage, name, note);
-  const all = { after: undefined, limit: 10 };
   // The other move is over before this one marks the picture.
   const slowSource: ImageStore = {
     ...source,
@@ -55,4 +64,23 @@ t.test('two moves at once leave no mark on a picture that both of them copy', as
   t.equal(await edits(storage).remove(name, note.id), true);
   t.same(await rows.elsewhere('', 10), []);
   t.same(await rows.claim(10, 0), [key]);
+});
+
+t.test('a picture that is moved out of its row while it is read is read to its end', async (t) => {
+  const database = await opened(t);
+  const rows = database.pictureRows;
+  const target = memoryStore();
+  const storage = withImageStore(database, { rows, store: target, keptMs: 0 });
+  const bytes = randomBytes(5 * 1024 * 1024);
+  const note = newNote(bytes, 'png');
+  await post(database, name, note);
+  const feed = (await storage.feed(name))!;
+  const found = (await storage.stat(feed, noteFile(note.id, 'png')))!;
+  const read: Uint8Array[] = [];
+  for await (const piece of found.read(10, bytes.length - 10)) {
+    if (read.length === 0)
+      t.match(await move({ rows, source: undefined, target }, all), { moved: { count: 1 } });
+    read.push(Buffer.from(piece));
+  }
+  t.ok(Buffer.concat(read).equals(bytes.subarray(10, -10)));
 });
