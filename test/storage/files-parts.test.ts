@@ -6,7 +6,7 @@ import t from 'tap';
 import { dateOfId, derivedReadId, NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
 import { oldestFirst } from '../../src/feeds/order.ts';
-import { type Arrival, BEFORE_ALL } from '../../src/storage/arrivals.ts';
+import { type Arrival, BEFORE_ALL, inOrderOfArrival } from '../../src/storage/arrivals.ts';
 import { ArrivalLog } from '../../src/storage/files/arrival-log.ts';
 import { DurableWriter, FolderSync } from '../../src/storage/files/durable.ts';
 import { FeedIndex, IndexedFeed } from '../../src/storage/files/feed-index.ts';
@@ -60,6 +60,32 @@ t.test('the log of what came forgets what is gone, and stays full once it was', 
   feed.apply({ put: [entry(1), entry(2)] });
   feed.apply({ gone: [entry(1).file] });
   t.equal(feed.arrivals.size, 1, 'as a change of a feed tells it');
+});
+
+t.test('what comes after the clock was set back is told after what was told before', async (t) => {
+  const told = async (log: ArrivalLog, place: Arrival, until: number) => {
+    const arrivals = await log.after(place, until, async (one) => {
+      const at = one.arrivedAt ?? one.createdAt;
+      return { id: one.id, at, date: at };
+    });
+    return arrivals.toSorted(inOrderOfArrival);
+  };
+  const log = new ArrivalLog(0, [entry(1, 10_000), entry(2, 10_001)]);
+  const [, before] = await told(log, BEFORE_ALL, 10_010);
+  const [third, fourth, fifth] = [entry(3, 5_000), entry(4, 5_001), entry(5, 5_020)];
+  log.add([third, fourth]);
+  const since = await told(log, before!, 5_015);
+  t.same(
+    since.map(({ id }) => id),
+    ['n3', 'n4'],
+  );
+  t.equal(fourth.arrivedAt, since[1]!.at, 'also for who asks for its place');
+  log.add([fifth]);
+  t.match(await told(log, since[1]!, 5_030), [{ id: 'n5' }], 'each once');
+  t.same((await told(log, BEFORE_ALL, 5_030)).length, 5);
+  const again = new ArrivalLog(0, [entry(1, 10_000), entry(2, 10_001), third, fourth, fifth], log);
+  again.add([entry(6, 5_040)]);
+  t.match(await told(again, since[1]!, 5_050), [{ id: 'n5' }, { id: 'n6' }]);
 });
 
 t.test('the notes of a feed are a sorted list, whatever is added, removed and asked for', async () => {

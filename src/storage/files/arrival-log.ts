@@ -1,5 +1,5 @@
 import type { NoteFile } from '../../feeds/names.ts';
-import { type Arrival, inOrderOfArrival, MAX_LAG_MS } from '../arrivals.ts';
+import { type Arrival, BEFORE_ALL, inOrderOfArrival, MAX_LAG_MS } from '../arrivals.ts';
 import type { Entry } from './note-list.ts';
 
 /** The most notes of a log. One with more is made again. */
@@ -16,11 +16,18 @@ export class ArrivalLog {
   readonly from: number;
   readonly #placed = new Map<NoteFile, Arrival>();
   readonly #unplaced: Map<NoteFile, Entry>;
+  /** Those without a place that came since there is a log. */
+  readonly #new: Set<NoteFile>;
+  /** What came up to this time had its place at the last look. */
+  #settled: number;
   #isFull = false;
 
-  constructor(from: number, entries: readonly Entry[]) {
+  /** @param former the log that this one is made instead of */
+  constructor(from: number, entries: readonly Entry[], former?: ArrivalLog) {
     this.from = from;
     this.#unplaced = new Map(entries.map((entry) => [entry.file, entry]));
+    this.#new = new Set(former ? former.#new : []);
+    this.#settled = former ? former.#settled : BEFORE_ALL.at;
   }
 
   get size(): number {
@@ -34,7 +41,11 @@ export class ArrivalLog {
 
   add(entries: readonly Entry[]): void {
     this.#isFull ||= this.size > MOST_LOGGED;
-    if (!this.#isFull) for (const entry of entries) this.#unplaced.set(entry.file, entry);
+    if (this.#isFull) return;
+    for (const entry of entries) {
+      this.#unplaced.set(entry.file, entry);
+      this.#new.add(entry.file);
+    }
   }
 
   /** An entry comes in place of one that may have no place yet. */
@@ -45,10 +56,14 @@ export class ArrivalLog {
   /** The note of a file is gone. */
   remove(file: NoteFile): void {
     this.#unplaced.delete(file);
+    this.#new.delete(file);
     this.#placed.delete(file);
   }
 
-  /** The arrivals after a place, up to a moment. */
+  /**
+   * The arrivals after a place, up to a moment. A note that would have its place among those told before, because the clock was set back, comes
+   * after them.
+   */
   async after(
     place: Arrival,
     until: number,
@@ -62,10 +77,16 @@ export class ArrivalLog {
         // While its file was read, the entry may have been replaced or removed.
         if (this.#unplaced.get(entry.file) !== entry) continue;
         this.#unplaced.delete(entry.file);
-        if (arrivals[n]) this.#placed.set(entry.file, arrivals[n]);
+        const isNew = this.#new.delete(entry.file);
+        const arrival = arrivals[n];
+        if (!arrival) continue;
+        const isLate = isNew && arrival.at <= this.#settled && this.#settled - arrival.at <= MAX_LAG_MS;
+        if (isLate) entry.arrivedAt = this.#settled += 1;
+        this.#placed.set(entry.file, isLate ? { ...arrival, at: this.#settled } : arrival);
       }
     }
-    const isAsked = (one: Arrival) => one.at <= until && inOrderOfArrival(one, place) > 0;
+    this.#settled = Math.max(this.#settled, until);
+    const isAsked = (one: Arrival) => one.at <= this.#settled && inOrderOfArrival(one, place) > 0;
     return [...this.#placed.values()].filter(isAsked);
   }
 }

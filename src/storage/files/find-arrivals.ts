@@ -63,7 +63,7 @@ function logOf(feed: IndexedFeed, from: number, mostEntries: number): ArrivalLog
     isOver = dated.length < AT_ONCE || entries.length >= mostEntries;
   }
   const isCut = entries.length >= mostEntries;
-  feed.arrivals = new ArrivalLog(isCut ? entries.at(-1)!.createdAt : from, entries);
+  feed.arrivals = new ArrivalLog(isCut ? entries.at(-1)!.createdAt : from, entries, known);
   return feed.arrivals;
 }
 
