@@ -55,8 +55,8 @@ async function create(storage: Storage, name: FeedName, passwordHash: string): P
     await storage.write({ kind: 'post', name, target, notes: [], limits: NO_LIMITS });
     return undefined;
   } catch (cause) {
-    // Another feed with its read id must not prevent the start.
-    if (cause instanceof Refusal && (cause.code === 'taken' || cause.code === 'feed_limit'))
+    // Another feed with its read id, or a name that the operator has closed, must not prevent the start.
+    if (cause instanceof Refusal && ['taken', 'feed_limit', 'blocked'].includes(cause.code))
       return cause.message;
     throw cause;
   }

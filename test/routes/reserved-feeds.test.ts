@@ -6,6 +6,7 @@ import t from 'tap';
 import { ROUTE_NAMES } from '../../src/feeds/names.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
+import { operate, WITH_OPERATOR } from '../support/operator.ts';
 import { picture } from '../support/pictures.ts';
 import { type Refused, refusesAll } from '../support/refused.ts';
 import { ask, start, tempDir } from '../support/service.ts';
@@ -226,3 +227,16 @@ t.test(
     t.notMatch(JSON.stringify(warnings), 'gazette');
   },
 );
+
+t.test('one that the operator took down for good stays closed, and does not stop the start', async (t) => {
+  const first = await start(t, { ...WITH_PASSWORD, ...WITH_OPERATOR });
+  const taken = { target: `${first.url}/r/gazette`, block: true };
+  t.equal((await operate(first.url, 'POST', '/takedown', taken)).status, 200);
+  const second = await first.restart();
+  const headers = { 'x-feed-password': 'editors only' };
+  t.match(await new FeedClient(second.url, 'gazette', headers).post(), { status: 400 });
+  t.equal((await new FeedClient(second.url, 'bulletin', headers).post()).status, 201);
+  const warnings = second.lines.filter(({ level }) => level === 'warn');
+  t.match(warnings, [{ fields: { place: 1 } }]);
+  t.notMatch(JSON.stringify(warnings), 'gazette');
+});
