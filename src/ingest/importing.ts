@@ -299,11 +299,16 @@ function checkedMeta(meta: NoteMeta, { key }: JsonObject, type: NoteType): NoteM
     sender: line('sender', SENDER_LENGTH),
     name: type === 'md' ? undefined : meta.name && (pictureName(meta.name) || undefined),
     tags: validTags(meta.tags),
-    key: key === undefined ? undefined : noteKey(String(key)),
+    key: key === undefined || key === null ? undefined : keyIn(key),
     attachedTo: type === 'md' ? undefined : meta.attachedTo,
     unlisted: type === 'md' ? undefined : meta.unlisted,
     pixels: undefined,
   };
+}
+
+/** @throws Refusal `invalid_request` for anything but a text or number: some objects cannot become a text */
+function keyIn(key: unknown): string {
+  return noteKey(typeof key === 'string' || typeof key === 'number' ? String(key) : '');
 }
 
 /** @throws Refusal `invalid_body` */

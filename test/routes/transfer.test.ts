@@ -169,6 +169,21 @@ t.test('metadata that is nested very deeply ends nothing', async (t) => {
   t.match(json.notes, [{ tags: ['kept'] }]);
 });
 
+t.test('a key of null is none, and one that is a number is its digits', async (t) => {
+  const service = await start(t);
+  const zip = zipOf([
+    { name: 'a.md' },
+    { name: '.a.md.json', bytes: '{"key":null}' },
+    { name: 'b.md' },
+    { name: '.b.md.json', bytes: '{"key":null}' },
+    { name: 'c.md' },
+    { name: '.c.md.json', bytes: '{"key":7}' },
+  ]);
+  t.match((await send(service, 'marten', zip)).json, { imported: 3, refused_count: 0 });
+  const { json } = await new FeedClient(service.url, 'marten').list();
+  t.same(json.notes.map(({ key }: { key?: string }) => key).filter(Boolean), ['7']);
+});
+
 const FILES: readonly (readonly [what: string, code: string, ...files: ZippedFile[]])[] = [
   ['a path upwards', 'invalid_body', { name: '../up.md' }],
   ['an absolute name', 'invalid_body', { name: '/tmp/abs.md' }],
@@ -204,6 +219,12 @@ const FILES: readonly (readonly [what: string, code: string, ...files: ZippedFil
   ['a wrong tag', 'invalid_request', { name: 'g.md' }, { name: '.g.md.json', bytes: '{"tags":["a b"]}' }],
   ['an alt of a text', 'invalid_request', { name: 'l.md' }, { name: '.l.md.json', bytes: '{"alt":"x"}' }],
   ['a wrong key', 'invalid_request', { name: 'k.md' }, { name: '.k.md.json', bytes: '{"key":" "}' }],
+  [
+    'a key that is no text',
+    'invalid_request',
+    { name: 'o.md' },
+    { name: '.o.md.json', bytes: '{"key":{"toString":1}}' },
+  ],
   [
     'an expiry too far',
     'invalid_request',
