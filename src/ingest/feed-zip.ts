@@ -6,6 +6,7 @@ import { type Entry, fromRandomAccessReader, getFileNameLowLevel, RandomAccessRe
 import { parseNoteFile } from '../feeds/names.ts';
 import { FORBIDDEN, shownOneLine } from '../feeds/text.ts';
 import { Refusal } from '../refusals.ts';
+import { asRefusal, refuse } from '../storage/files/failures.ts';
 import { metaFile, noteOfMetaFile, SETTINGS_FILE } from '../storage/files/names.ts';
 
 /** The most files of a zip: each takes about 100 bytes of memory. */
@@ -50,7 +51,7 @@ export interface ZippedFile {
   readonly size: number;
   /**
    * Reads the bytes, into memory of that size if it is given.
-   * @throws Refusal `too_large` for more bytes than the limit; `invalid_body` for bytes that are damaged
+   * @throws Refusal `too_large` for more bytes than the limit; `invalid_body` for bytes that are damaged; `store_unavailable`
    */
   read(limit: number, memory?: Uint8Array): Promise<Uint8Array>;
   /** The bytes of its metadata file; undefined if there is none. */
@@ -91,10 +92,10 @@ export class FeedZip {
 
   /**
    * Reads the whole directory of the zip in a file.
-   * @throws Refusal `invalid_body` for a broken zip, `too_large` for too many files or bytes
+   * @throws Refusal `invalid_body` for a broken zip, `too_large` for too many files or bytes; `store_unavailable`
    */
   static async open(handle: FileHandle): Promise<FeedZip> {
-    const { size } = await handle.stat();
+    const { size } = await handle.stat().catch(refuse);
     const files = new Map<string, Place | boolean>();
     let [count, packed, inflated] = [0, 0, 0];
     let folder: string | undefined;
@@ -215,7 +216,7 @@ async function* entriesOf(handle: FileHandle, size: number): AsyncGenerator<Entr
 
 /** Reads a file in larger parts than it is asked for, which the library does with each header. */
 class ZipReader extends RandomAccessReader {
-  /** The error of the disk, if a read failed. */
+  /** What the error of the disk means, if a read failed. */
   failure: unknown;
   readonly #handle: FileHandle;
   readonly #size: number;
@@ -284,8 +285,8 @@ class ZipReader extends RandomAccessReader {
         at += bytesRead;
       }
     } catch (error) {
-      this.failure = error;
-      throw error;
+      this.failure = asRefusal(error);
+      throw this.failure;
     }
     return buffer;
   }

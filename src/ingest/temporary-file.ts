@@ -2,10 +2,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Refusal } from '../refusals.ts';
-import { isDiskFull } from '../storage/failures.ts';
+import { asRefusal, refuse } from '../storage/files/failures.ts';
 import { tempName } from '../storage/files/names.ts';
-import { errorCode } from '../system-errors.ts';
 
 /** `O_TMPFILE` of Linux, which Node does not name: the file has no name from the start (open(2)). */
 const UNNAMED = 0o20000000 | constants.O_DIRECTORY | constants.O_RDWR;
@@ -13,17 +11,16 @@ const UNNAMED = 0o20000000 | constants.O_DIRECTORY | constants.O_RDWR;
 /**
  * Writes pieces to a file without a name, so that it is gone with the process. It is in that folder, or else where the system has
  * its temporary files. The caller closes it.
- * @throws Refusal `storage_full`; the errors of the pieces
+ * @throws Refusal `storage_full`, `store_unavailable`; the errors of the pieces
  */
 export async function temporaryFile(folder: string, pieces: AsyncIterable<Uint8Array>): Promise<FileHandle> {
-  const file = await nameless(folder).catch(() => nameless(tmpdir()));
+  const file = await nameless(folder).catch(() => nameless(tmpdir()).catch(refuse));
   try {
     for await (const piece of pieces) await file.appendFile(piece);
     return file;
   } catch (cause) {
     await file.close();
-    if (!isDiskFull(errorCode(cause))) throw cause;
-    throw new Refusal('storage_full', 'There is no room for the body.', { cause });
+    throw asRefusal(cause);
   }
 }
 

@@ -1,10 +1,12 @@
 import { watch } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { type FileHandle, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { FeedZip } from '../../src/ingest/feed-zip.ts';
 import { temporaryFile } from '../../src/ingest/temporary-file.ts';
 import { eventually } from '../support/eventually.ts';
 import { tempDir } from '../support/service.ts';
+import { zipOf } from '../support/zips.ts';
 
 async function* pieces() {
   yield Buffer.from('one ');
@@ -24,4 +26,27 @@ t.test('the file has no name at any moment, so that a kill leaves none', async (
   await writeFile(join(folder, 'last'), '');
   t.ok(await eventually(() => seen.includes('last')));
   t.same(new Set(seen), new Set(['last']));
+});
+
+t.test('a failure of the system is that of the storage', async (t) => {
+  const { TMPDIR } = process.env;
+  t.teardown(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  });
+  const folder = await tempDir(t);
+  process.env.TMPDIR = join(folder, 'gone');
+  const unavailable = { code: 'store_unavailable' };
+  await t.rejects(temporaryFile(join(folder, 'gone'), pieces()), unavailable, 'no folder takes it');
+  const failing = async function* () {
+    yield Buffer.from('one');
+    throw Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'write' });
+  };
+  await t.rejects(temporaryFile(folder, failing()), unavailable, 'a write fails');
+  const zip = zipOf([{ name: 'a.md' }]);
+  const read = async () => {
+    throw Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'read' });
+  };
+  const handle = { stat: async () => ({ size: zip.length }), read } as unknown as FileHandle;
+  await t.rejects(FeedZip.open(handle), unavailable, 'a read fails');
 });
