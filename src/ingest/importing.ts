@@ -204,7 +204,7 @@ class ImportRun {
     [this.#batch, this.#batchBytes] = [[], 0];
     let outcomes: readonly ImportOutcome[];
     try {
-      outcomes = (await this.#import(notes)).outcomes!;
+      outcomes = await this.#outcomesOf(notes);
     } catch (error) {
       // A new feed would have none of them, and is not made.
       if (!(error instanceof Refusal) || error.position === undefined) throw error;
@@ -215,6 +215,28 @@ class ImportRun {
       if (outcome === 'stored') this.#result.imported += 1;
       else if (outcome === 'skipped') this.#result.skipped += 1;
       else this.refuse(`${id}.${type}`, outcome);
+    }
+  }
+
+  /** Notes that others are in the way of are tried again if some were due: a note that has expired frees its key and its file. */
+  async #outcomesOf(notes: readonly NewNote[]): Promise<readonly ImportOutcome[]> {
+    const first = (await this.#import(notes)).outcomes!;
+    const isHindered = first.map(
+      (one) => one === 'skipped' || (one !== 'stored' && one.code === 'key_reused'),
+    );
+    if (!isHindered.includes(true) || !(await this.#sweep())) return first;
+    const again = (await this.#import(notes.filter((_, n) => isHindered[n]))).outcomes!.values();
+    return first.map((one, n) => (isHindered[n] ? again.next().value! : one));
+  }
+
+  /** Removes all notes that are due. Returns whether there were any. */
+  async #sweep(): Promise<boolean> {
+    let { noteCount } = this.#feed!;
+    for (let hasRemoved = false; ; hasRemoved = true) {
+      const written = await this.#parts.storage.write({ kind: 'sweep', ...toFeed(this.#feed!) });
+      const { feed } = existing(written, 'feed');
+      if (feed.noteCount >= noteCount) return hasRemoved;
+      noteCount = feed.noteCount;
     }
   }
 

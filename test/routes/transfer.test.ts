@@ -281,6 +281,29 @@ t.test(
   },
 );
 
+t.test('a note that has expired is in the way of none', async (t) => {
+  const service = await start(t);
+  const marten = new FeedClient(service.url, 'marten');
+  const expires = JSON.stringify({ key: 'one', expires: new Date(Date.now() + 5_000) });
+  const early = zipOf([{ name: 'a.md' }, { name: '.a.md.json', bytes: expires }, { name: 'b.md' }]);
+  t.match((await send(service, 'marten', early)).json, { imported: 2 });
+  t.ok(await eventually(async () => (await marten.list()).json.notes.length === 1));
+  const late = zipOf([
+    { name: 'a.md', bytes: 'late' },
+    { name: 'b.md' },
+    { name: 'c.md' },
+    { name: '.c.md.json', bytes: '{"key":"one"}' },
+  ]);
+  t.match((await send(service, 'marten', late)).json, { imported: 2, skipped: 1, refused_count: 0 });
+  const { notes } = (await marten.list()).json;
+  const found = notes.map(({ id, key, content }: Record<string, string>) => [id, key, content]);
+  t.strictSame(found.sort(), [
+    ['a', undefined, 'late'],
+    ['b', undefined, 'x'],
+    ['c', 'one', 'x'],
+  ]);
+});
+
 t.test('what is no zip changes nothing', async (t) => {
   const service = await start(t);
   await new FeedClient(service.url, 'marten').post('there');
