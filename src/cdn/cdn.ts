@@ -1,5 +1,5 @@
 import { cacheTag } from '../feeds/cache-tag.ts';
-import type { ReadId } from '../feeds/names.ts';
+import { isReadId, type ReadId } from '../feeds/names.ts';
 import { POST_TIMEOUT_MS, PostTarget } from '../post-target.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -31,7 +31,8 @@ export class Cdn {
       onLost: (reason) => this.#onLost(reason),
     });
     parts.storage.onChange(({ readIds, isForeign }) => {
-      if (!isForeign) for (const readId of readIds) this.#purges.add(readId);
+      // A feed without a read link has no address.
+      if (!isForeign) for (const readId of readIds.filter(isReadId)) this.#purges.add(readId);
     });
   }
 

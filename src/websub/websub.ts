@@ -1,3 +1,4 @@
+import { isReadId } from '../feeds/names.ts';
 import type { Storage } from '../storage/storage.ts';
 import { Hub, type HubParts } from './hub.ts';
 
@@ -14,7 +15,8 @@ export class WebSub {
     this.#hubs = urls.map((url) => new Hub(url, parts));
     parts.storage.onChange(({ readIds, isForeign }) => {
       if (isForeign) return;
-      for (const hub of this.#hubs) for (const readId of readIds) hub.announce(readId);
+      // A feed without a read link has no address.
+      for (const readId of readIds.filter(isReadId)) for (const hub of this.#hubs) hub.announce(readId);
     });
   }
 

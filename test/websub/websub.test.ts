@@ -1,11 +1,13 @@
 /** Hubs are named by feeds and told of changes; one that misbehaves costs nothing (contract §15). */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import type { FeedName } from '../../src/feeds/names.ts';
 import { feedHash } from '../../src/telemetry/fields.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { freePort } from '../support/free-port.ts';
-import { ask, start } from '../support/service.ts';
+import { ask, start, tempDir } from '../support/service.ts';
 import { serve, TestHub, TestSubscriber } from '../support/websub-hub.ts';
 
 t.setTimeout(600_000);
@@ -64,6 +66,31 @@ t.test('whoever subscribes gets the feed after each change, and at most once in 
   t.match(text, /service_websub_announcements_total\{outcome="accepted"\} [1-9]/);
   t.match(text, /service_websub_announcements_total\{outcome="failed"\} 0/);
 });
+
+t.test(
+  'neither hubs nor a CDN hear of a feed whose read link cannot be read',
+  { skip: (process.env.SERVICE_STORAGE ?? 'fs') !== 'fs' },
+  async (t) => {
+    const tags: string[] = [];
+    const cdn = await serve(t, (_, response, body) => {
+      tags.push(...JSON.parse(body).tags);
+      response.end();
+    });
+    const hub = await TestHub.start(t);
+    const dir = await tempDir(t);
+    mkdirSync(join(dir, 'heron'));
+    writeFileSync(join(dir, 'heron', '.readid'), 'no read id');
+    const env = { ...(await settings([hub.url])), SERVICE_PURGE_URL: cdn };
+    const service = await start(t, env, dir);
+    t.equal((await new FeedClient(service.url, 'heron').post()).status, 201);
+    const readId = readIdIn((await new FeedClient(service.url, 'egret').post()).json.read_url);
+    t.ok(await eventually(() => hub.told.some(({ topic }) => topic.endsWith(`${readId}/feed.json`))));
+    t.ok(await eventually(() => tags.includes(`feed-${readId}`)));
+    await service.stop();
+    t.strictSame([...new Set(tags)], [`feed-${readId}`]);
+    t.ok(hub.told.every(({ topic }) => topic.includes(readId)));
+  },
+);
 
 t.test('feeds name hubs, and parts of them do not', async (t) => {
   const hubs = ['https://one.example/hub', 'https://two.example/a&b'];
