@@ -1,6 +1,8 @@
+import type { Caller } from '../access/access.ts';
 import { json } from '../http/answer.ts';
 import type { MoveSource } from '../images/image-operator.ts';
 import type { OrphanReport } from '../images/unreferenced.ts';
+import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
 import type { Json, JsonBodies } from '../schemas.ts';
 import type { Kind } from '../setting.ts';
@@ -28,6 +30,15 @@ export function operatorOperations(parts: OperationParts): DescribedOperation[] 
 
 function imageOperations({ images, audit }: OperationParts): DescribedOperation[] {
   const path = '/api/operator/images/unreferenced';
+  /** Leaves the audit line also of a failure, because what was removed or moved until then stays so; none of what is refused. */
+  const audited = async <T>(what: string, caller: Caller, change: Promise<T>): Promise<T> => {
+    const failure: unknown = await change.then(
+      () => undefined,
+      (error) => error,
+    );
+    if (!(failure instanceof Refusal) || failure.status >= 500) audit(what, caller);
+    return change;
+  };
   return [
     operation('countUnreferencedImages', `GET ${path}`, forOperator(COUNT_UNREFERENCED), async () =>
       json(200, orphanJson(await images.findOrphans(false))),
@@ -37,9 +48,8 @@ function imageOperations({ images, audit }: OperationParts): DescribedOperation[
       `DELETE ${path}`,
       forOperator(REMOVE_UNREFERENCED),
       async (_, caller) => {
-        const report = await images.findOrphans(true);
-        audit('remove unreferenced pictures', caller);
-        return json(200, orphanJson(report));
+        const removal = images.findOrphans(true);
+        return json(200, orphanJson(await audited('remove unreferenced pictures', caller, removal)));
       },
     ),
     operation('moveImages', 'POST /api/operator/images/move', forOperator(MOVE), async (exchange, caller) => {
@@ -47,8 +57,8 @@ function imageOperations({ images, audit }: OperationParts): DescribedOperation[
       const { from, limit = DEFAULT_LIMIT, after = '' } = body;
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
         throw invalid(`limit must be a whole number from 1 to ${MAX_LIMIT}`);
-      const moved = await images.move({ from: sourceIn(body), limit, after });
-      audit('move pictures', caller);
+      const move = images.move({ from: sourceIn(body), limit, after });
+      const moved = await audited('move pictures', caller, move);
       return json(200, { from, ...moved });
     }),
   ];

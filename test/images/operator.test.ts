@@ -1,5 +1,5 @@
 /** The operator's endpoints, on SQLite with pictures in a folder. */
-import { utimes, writeFile } from 'node:fs/promises';
+import { rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { newImageKey } from '../../src/feeds/ids.ts';
@@ -163,6 +163,17 @@ t.test('the bytes of feeds are the same wherever their pictures are', async (t) 
     t.match((await operator(moved.url, 'GET', '/api/operator/stats')).json, stats);
     await moved.stop();
   }
+});
+
+t.test('a change that fails leaves its audit line, too', async (t) => {
+  const dir = join(await tempDir(t), 'pictures');
+  const { url, lines } = await start(t, { ...ON_SQLITE, ...imageSettings({ kind: 'fs', dir }) });
+  t.equal((await operator(url, 'POST', MOVE, { from: 'fs', dir })).status, 409, 'refused, it is none');
+  await rm(dir, { recursive: true });
+  await writeFile(dir, 'no folder');
+  t.match((await operator(url, 'DELETE', UNREFERENCED)).json, { code: 'store_unavailable' });
+  const audit = lines.filter(({ fields }) => fields.audit === true).map(({ fields }) => fields.what);
+  t.strictSame(audit, ['remove unreferenced pictures']);
 });
 
 t.test('without an image store', async (t) => {
