@@ -274,7 +274,7 @@ function bodyMemoryProblems({ bodyMemoryBytes, maxImageBytes }: Values): string[
   if (bodyMemoryBytes >= least) return [];
   return [
     `SERVICE_BODY_MEMORY_BYTES must be at least ${least}, to have room for the largest request ` +
-      `(ten pictures of SERVICE_MAX_IMAGE_BYTES and a text), not ${bodyMemoryBytes}`,
+      `(an import, or ten pictures of SERVICE_MAX_IMAGE_BYTES and a text), not ${bodyMemoryBytes}`,
   ];
 }
 

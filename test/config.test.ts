@@ -77,7 +77,7 @@ t.test('good values', async (t) => {
     SERVICE_IMAGE_UPLOADS: '0',
     SERVICE_MAX_IMAGE_BYTES: '1',
     SERVICE_CACHE_BYTES: '1048576',
-    SERVICE_BODY_MEMORY_BYTES: '1048576',
+    SERVICE_BODY_MEMORY_BYTES: '3145728',
     SERVICE_WORKERS: '3',
     SERVICE_LOG_LEVEL: 'error',
     SERVICE_LOG_REQUESTS: '0',
@@ -111,7 +111,7 @@ t.test('good values', async (t) => {
     imageUploads: false,
     maxImageBytes: 1,
     cacheBytes: 1_048_576,
-    bodyMemoryBytes: 1_048_576,
+    bodyMemoryBytes: 3_145_728,
     workers: 3,
     logLevel: 'error',
     logRequests: false,
@@ -216,6 +216,8 @@ t.test('memory for bodies that cannot hold the largest request', async (t) => {
   t.match(problems({ ...env, SERVICE_BODY_MEMORY_BYTES: `${least - 1}` }), [
     new RegExp(`^SERVICE_BODY_MEMORY_BYTES must be at least ${least}, .*SERVICE_MAX_IMAGE_BYTES`),
   ]);
+  const small = { SERVICE_MAX_IMAGE_BYTES: '100000', SERVICE_BODY_MEMORY_BYTES: '2000000' };
+  t.match(problems(small), [/^SERVICE_BODY_MEMORY_BYTES must be at least \d+, .*an import/]);
   t.match(problems({ SERVICE_MAX_IMAGE_BYTES: '50000000' }), [/^SERVICE_BODY_MEMORY_BYTES must be at least/]);
 });
 

@@ -23,9 +23,14 @@ const EARLY_PART_DIVISOR = 8;
 /** One client gets at most 1/2 of that part. */
 const EARLY_CLIENT_SHARE_DIVISOR = 2;
 
-/** The smallest total that can admit a body of `largest` bytes. */
+/** The memory that a streamed body needs, however large it is, bytes. */
+export const STREAM_MEMORY_BYTES = 2 * 1024 * 1024;
+
+/** The smallest total that can admit a body of `largest` bytes, and any streamed one. */
 export function leastBodyMemory(largest: number): number {
-  return Math.ceil(largest / (1 - 1 / EARLY_PART_DIVISOR) / (1 - 1 / SMALL_RESERVE_DIVISOR));
+  return Math.ceil(
+    Math.max(largest, STREAM_MEMORY_BYTES) / (1 - 1 / EARLY_PART_DIVISOR) / (1 - 1 / SMALL_RESERVE_DIVISOR),
+  );
 }
 
 class Usage {

@@ -1,5 +1,5 @@
 import { Refusal } from '../refusals.ts';
-import { type BodyMemory, EarlyBytes, type Reservation } from './body-memory.ts';
+import { type BodyMemory, EarlyBytes, type Reservation, STREAM_MEMORY_BYTES } from './body-memory.ts';
 import { type BufferPool, copyBytes } from './buffers.ts';
 import type { HttpResponse } from './uws.ts';
 
@@ -31,7 +31,7 @@ export interface UploadContext {
 }
 
 /** How many bytes of a streamed body may wait for their reader before the client has to. */
-const STREAM_BYTES = 1024 * 1024;
+const STREAM_BYTES = STREAM_MEMORY_BYTES / 2;
 
 type State = 'unread' | 'waiting' | 'receiving' | 'discarding' | 'complete';
 
@@ -99,7 +99,7 @@ export class Upload {
   async *stream(limit: number): AsyncGenerator<Uint8Array> {
     if ((this.declared ?? 0) > limit) throw tooLarge(limit);
     if (this.#failure !== undefined) throw this.#failure;
-    const memory = 2 * STREAM_BYTES;
+    const memory = STREAM_MEMORY_BYTES;
     this.#reservation =
       this.#context.memory.tryReserve(this.#client, memory) ?? (await this.#waitForMemory(memory));
     // One is filled while the other is read.

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { BodyMemory, EarlyBytes, leastBodyMemory, type Reservation } from '../../src/http/body-memory.ts';
+import {
+  BodyMemory,
+  EarlyBytes,
+  leastBodyMemory,
+  type Reservation,
+  STREAM_MEMORY_BYTES,
+} from '../../src/http/body-memory.ts';
 
 const MIB = 1024 * 1024;
 /** Longer than any test: who waits is let in by a release, never by the clock. */
@@ -30,12 +36,16 @@ t.test('what is reserved is used until it is given back, once', async (t) => {
 
 t.test('how much memory the largest body needs is known beforehand', async () => {
   fc.assert(
-    fc.property(fc.integer({ min: MIB, max: 1 << 30 }), (largest) => {
+    fc.property(fc.integer({ min: STREAM_MEMORY_BYTES, max: 1 << 30 }), (largest) => {
       const least = leastBodyMemory(largest);
       assert.ok(memoryOf(least).tryReserve('a', largest));
       assert.equal(memoryOf(least - 2).tryReserve('a', largest), undefined);
     }),
   );
+});
+
+t.test('a streamed body fits beside the smallest pictures', async (t) => {
+  t.ok(memoryOf(leastBodyMemory(1)).tryReserve('a', STREAM_MEMORY_BYTES));
 });
 
 t.test('a part is kept for small bodies', async (t) => {
