@@ -30,7 +30,7 @@ export function integer([min, max]: readonly [number, number], unit = ''): Kind<
   return {
     rule: `a whole number${unit} from ${min} to ${max}`,
     parse(text) {
-      const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
       return number >= min && number <= max ? number : undefined;
     },
   };

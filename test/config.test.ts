@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
@@ -205,6 +206,22 @@ t.test('reserved feeds that exist from the start need names that can be read ids
     ]);
   }
   t.strictSame(problems({ SERVICE_RESERVED_FEEDS: 'news,abc', SERVICE_RESERVED_PASSWORD: 'hush' }), []);
+});
+
+t.test('a number may be the greatest that its rule names', async (t) => {
+  const docs = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8');
+  const greatest = [...docs.matchAll(/^\| `(\w+)`/gm)].flatMap(([, name]) => {
+    const [problem = ''] = problems({ [name!]: '-1' });
+    const most = /whole number.* to (\d+), not/.exec(problem)?.[1];
+    return most === undefined ? [] : [[name!, most] as const];
+  });
+  t.ok(greatest.length > 10);
+  for (const [name, most] of greatest) {
+    const found = problems({ [name]: most }).filter((problem) =>
+      problem.startsWith(`${name} must be a whole`),
+    );
+    t.strictSame(found, [], name);
+  }
 });
 
 t.test('memory for bodies that cannot hold the largest request', async (t) => {
