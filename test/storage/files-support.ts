@@ -88,5 +88,6 @@ export function writeParts(
     keeper: { whenMarked: async () => {} },
     rules: { maxFeeds: 0, maxBytes: 0, keepDays: 0, isLicenseValid: undefined },
     onMade: () => {},
+    onLost: () => {},
   };
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { FeedName } from '../../src/feeds/names.ts';
 import { Refusal } from '../../src/refusals.ts';
+import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
@@ -35,7 +36,8 @@ async function reconciling(t: Test, locks: FailingLock) {
   await writeFile(join(dir, name, '.password'), 'hash');
   const index = new FeedIndex(SECRET);
   const log = keptLog();
-  const parts = { dir, index, locks, log };
+  const writer = new DurableWriter(undefined);
+  const parts = { dir, index, locks, log, writer };
   const lookedAnew: FeedName[] = [];
   const reconciler = new Reconciler(parts, (feed) => lookedAnew.push(feed));
   t.teardown(() => reconciler.stopTrying());

@@ -3,6 +3,7 @@ import './system-calls.ts';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import type { FeedName, ReadId } from '../../src/feeds/names.ts';
+import type { NoteMeta } from '../../src/feeds/note.ts';
 import { scanFeed } from '../../src/storage/files/scan.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { toFeed } from '../../src/writing/command.ts';
@@ -32,8 +33,9 @@ const makeFeed = (storage: Storage) =>
     ...{ notes: [], limits: NO_LIMITS },
   });
 
-async function postText(storage: Storage) {
-  const note = { id: ids.next(), type: 'md', bytes: Buffer.from('text'), meta: { tags: [] } } as const;
+async function postText(storage: Storage, keyed: Pick<NoteMeta, 'key' | 'posted'> = {}) {
+  const meta = { tags: [], ...keyed };
+  const note = { id: ids.next(), type: 'md', bytes: Buffer.from('text'), meta } as const;
   const feed = (await storage.feed(name))!;
   await storage.write({ kind: 'post', ...toFeed(feed), notes: [note], limits: NO_LIMITS });
   return note.id;
@@ -168,7 +170,7 @@ t.test(
     computer.failing = /^rename .*tmp-nfs-.* /;
     await t.rejects(computer.until(postText(storage)), refused);
     await computer.until(later(computer, 2_000));
-    t.equal(await computer.until(countOf(storage)), 0, 'the file is away');
+    t.equal(await computer.until(countOf(storage)), 1, 'the file is away, which nobody did by hand');
     computer.failing = undefined;
     await computer.until(later(computer, 3_000));
     t.equal(await computer.until(countOf(storage)), 1, 'and back');
@@ -176,6 +178,23 @@ t.test(
     t.equal(await computer.until(countOf(storage)), 2);
   },
 );
+
+t.test('a post is a retry also while the refused removal of its note is to be undone', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  const keyed = { key: 'k', posted: { hash: 'h' } };
+  const id = (await computer.until(postText(storage, keyed)))!;
+  const feed = (await storage.feed(name))!;
+  computer.failing = /^fsync|^rename .*tmp-nfs-.* /;
+  const removal = storage.write({ kind: 'remove', ...toFeed(feed), id });
+  await t.rejects(computer.until(removal), { code: 'store_unavailable' });
+  await computer.until(later(computer, 2_000));
+  computer.failing = undefined;
+  await computer.until(postText(storage, keyed));
+  await computer.until(later(computer, 3_000));
+  t.equal(await computer.until(countOf(storage)), 1);
+});
 
 t.test('a folder of which several files cannot be looked at stops no process', async (t) => {
   const computer = start(t);

@@ -53,6 +53,7 @@ function writerOn(computer: Computer): FilesHelpers['writer'] {
     placeFolder: call('placeFolder'),
     moveAway: call('moveAway'),
     append: call('append'),
+    finish: call('finish'),
     release: () => {},
     close: async () => {},
   };

@@ -44,7 +44,7 @@ export interface Intent {
 }
 
 /** Writes files so that each is complete and durable, or absent. */
-export type FileWriter = Pick<DurableWriter, 'change' | 'placeFolder' | 'moveAway' | 'append'>;
+export type FileWriter = Pick<DurableWriter, 'change' | 'placeFolder' | 'moveAway' | 'append' | 'finish'>;
 
 /** Files open for writing at once: a bound on descriptors. */
 const OPEN_FILES = 256;
@@ -161,12 +161,23 @@ export class DurableWriter {
   /** Gives a folder a temp name, which is returned, and syncs its parent. After a failure it has its name again. */
   moveAway(parent: string, name: string): Promise<string> {
     return this.#orUndone(parent, async (undo) => {
+      // Otherwise it would be undone in another folder of that name.
+      await this.#finish(join(parent, name));
       const temp = tempName();
       fs.renameSync(join(parent, name), join(parent, temp));
       undo.push(() => fs.renameSync(join(parent, temp), join(parent, name)));
       await this.#folders.sync(parent);
       return temp;
     });
+  }
+
+  /**
+   * Settles when nothing that failed in a folder, or in its parent, is left to be undone.
+   * @throws the system's error if there is
+   */
+  async finish(folder: string): Promise<void> {
+    await this.#finish(dirname(folder));
+    await this.#finish(folder);
   }
 
   /** Adds bytes to the end of a file, which is made if need be. After a failure a part of them may be there. */
@@ -181,8 +192,7 @@ export class DurableWriter {
    * could take back the undoing, so that a refused note is there, or a feed whose deletion failed is gone. The first failure is thrown.
    */
   async #orUndone<T>(folder: string, write: (undo: Undo) => Promise<T>): Promise<T> {
-    await this.#finish(dirname(folder));
-    await this.#finish(folder);
+    await this.finish(folder);
     const undo: Undo = [() => this.#folders.sync(folder)];
     try {
       return await write(undo);

@@ -365,7 +365,9 @@ export class FeedIndex {
 
   /** Releases a reserved read id unless the feed uses it now. */
   unreserve(name: FeedName, readId: ReadId): void {
-    if (this.#feeds.get(name)?.readId !== readId) this.#holders.delete(readId);
+    if (this.#feeds.get(name)?.readId === readId) return;
+    this.#holders.delete(readId);
+    this.#claimFreed(this.#waitingFor(readId));
   }
 
   /** Adds the feeds found at start: derived read ids first, then stored ones in the order of the names. */
@@ -436,7 +438,12 @@ export class FeedIndex {
   #release(feed: IndexedFeed): IndexedFeed | undefined {
     this.#waiting.delete(feed);
     this.#holders.delete(feed.readId);
-    const waiting = [...this.#waiting].filter(({ files }) => files.storedReadId === feed.readId);
+    return this.#waitingFor(feed.readId);
+  }
+
+  /** The first feed by name that waits for a read id. */
+  #waitingFor(readId: ReadId): IndexedFeed | undefined {
+    const waiting = [...this.#waiting].filter(({ files }) => files.storedReadId === readId);
     return waiting.sort(byName)[0];
   }
 

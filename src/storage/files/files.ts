@@ -187,6 +187,7 @@ class FilesStorage implements Storage {
         isLicenseValid: options.isLicenseValid,
       },
       onMade: (name) => this.#order([name]),
+      onLost: (name) => this.#order([name], true),
     };
     this.#reconciler = new Reconciler(this.#parts, (name) => this.#order([name], true));
     this.#reader = new NoteReader(this.#parts, (feed, seen) => this.#reconciler.look(feed, seen));

@@ -6,6 +6,7 @@ import type { Command, Lookups } from '../../writing/command.ts';
 import type { State } from '../../writing/decide.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import { NO_META, type StoredMeta } from '../metadata.ts';
+import type { FileWriter } from './durable.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
 import { metaFile } from './names.ts';
@@ -34,6 +35,7 @@ interface LookupParts {
   readonly dir: string;
   readonly locks: KeyedLock<string>;
   readonly keeper: Pick<MarkKeeper, 'whenMarked'>;
+  readonly writer: Pick<FileWriter, 'finish'>;
 }
 
 /** Runs a step alone with a key, and gives it the note that has the key. */
@@ -84,14 +86,20 @@ export async function presentOf(
  * Reads that meet the mark of the edit meanwhile are repeated after it.
  */
 export async function withNote<T>(
-  { dir }: Pick<LookupParts, 'dir'>,
+  { dir, writer }: Pick<LookupParts, 'dir' | 'writer'>,
   feed: IndexedFeed,
   { id, type, kind, ifMatch }: NoteOfCommand,
   step: (named?: NamedNote) => Promise<T>,
 ): Promise<T> {
   const folder = join(dir, feed.name);
   const entry = type ? feed.notes.get(noteFile(id, type)) : feed.entryOfId(id);
-  const stats = entry && (await statFile(join(folder, entry.file)));
+  if (!entry) return step();
+  let stats = await statFile(join(folder, entry.file));
+  if (!stats) {
+    // It may be away because of a refused removal that is still to be undone.
+    await writer.finish(folder);
+    stats = await statFile(join(folder, entry.file));
+  }
   if (!stats) return step();
   // Known before the edit, so that the watch finds no difference if it is taken back.
   if (entry.stamp === UNSEEN) entry.stamp = stampToKeep(stats);

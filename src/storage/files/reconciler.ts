@@ -35,7 +35,7 @@ export interface FolderSeen {
 }
 
 type Seen = FileSeen | FolderSeen;
-type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log'>;
+type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log' | 'writer'>;
 
 /**
  * Brings the index in line with the data folder. A report of the watch, or of a read, only means "look again at these
@@ -146,7 +146,9 @@ export class Reconciler {
   }
 
   async #readFolder({ feed: name, folder }: FolderSeen, clean = false): Promise<void> {
-    const { dir, index, log } = this.#parts;
+    const { dir, index, log, writer } = this.#parts;
+    // What a refused write has left there is no change by hand. Of a dead thread nothing is left but what a start would end.
+    if (!clean) await writer.finish(join(dir, name));
     const known = index.get(name);
     const scan = () => scanFeed(dir, name, log, { clean });
     // If the whole data folder is absent, it may come back, so its feeds stay.
@@ -196,6 +198,7 @@ export class Reconciler {
 
   async #lookAt(feed: IndexedFeed, changed: readonly FileSeen[]): Promise<void> {
     const folder = join(this.#parts.dir, feed.name);
+    await this.#parts.writer.finish(folder);
     const put: Entry[] = [];
     const gone: NoteFile[] = [];
     for (const file of new Set(changed.map(noteOf))) {

@@ -30,6 +30,8 @@ export class WriterThread implements WriterHelper {
   readonly #observer: CommitObserver | undefined;
   /** Of the writes that are not answered yet. */
   readonly #folders = new Set<{ readonly folder: string }>();
+  /** Of writes that failed, and when: the thread may have left steps there that undo them. */
+  readonly #failedAt = new Map<string, number>();
   /** Of the writes that a dead thread had. */
   readonly #held = new Set<string>();
 
@@ -42,7 +44,11 @@ export class WriterThread implements WriterHelper {
         for (const writes of commits) observer?.committed(writes);
       },
       onDeath: (ended) => {
-        const folders = new Set([...this.#folders].map(({ folder }) => folder));
+        const folders = new Set([
+          ...[...this.#folders].map(({ folder }) => folder),
+          ...this.#failedAt.keys(),
+        ]);
+        this.#failedAt.clear();
         for (const folder of folders) this.#held.add(folder);
         this.onDeath?.(folders, ended);
       },
@@ -57,6 +63,7 @@ export class WriterThread implements WriterHelper {
 
   readonly moveAway: FileWriter['moveAway'] = (...args) => this.#write('moveAway', ...args);
   readonly append: FileWriter['append'] = (...args) => this.#write('append', ...args);
+  readonly finish: FileWriter['finish'] = (folder) => this.#write('finish', folder);
 
   release(folder: string): void {
     this.#held.delete(folder);
@@ -75,7 +82,13 @@ export class WriterThread implements WriterHelper {
     const begun = { folder: args[0] };
     this.#folders.add(begun);
     try {
-      return await (this.#thread.call(method, ...args) as ReturnType<FileWriter[M]>);
+      const result = await (this.#thread.call(method, ...args) as ReturnType<FileWriter[M]>);
+      // A write does not begin before all that is left in its folder is done.
+      if ((this.#failedAt.get(begun.folder) ?? 0) < begunAt) this.#failedAt.delete(begun.folder);
+      return result;
+    } catch (error) {
+      this.#failedAt.set(begun.folder, performance.now());
+      throw error;
     } finally {
       this.#folders.delete(begun);
       this.#observer?.wrote(performance.now() - begunAt);

@@ -63,6 +63,8 @@ export interface WriteParts {
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Called with the name of every feed that the service makes. */
   onMade(name: FeedName): void;
+  /** Called with the name of a feed that is forgotten, because its folder is not there. */
+  onLost(name: FeedName): void;
 }
 
 interface WrittenFiles {
@@ -387,11 +389,12 @@ function countingPosts(feed: IndexedFeed): Feed {
  * @throws Refusal for any other failure
  */
 async function forgetIfGone(
-  { dir, index }: Pick<WriteParts, 'dir' | 'index'>,
+  { dir, index, onLost }: Pick<WriteParts, 'dir' | 'index' | 'onLost'>,
   feed: IndexedFeed,
   error: unknown,
 ): Promise<undefined> {
   if (!isGone(error) || (await isThere(join(dir, feed.name)).catch(refuse))) throw asRefusal(error);
   if (!(await isThere(dir).catch(refuse))) throw unavailable(error);
   index.drop(feed);
+  onLost(feed.name);
 }
