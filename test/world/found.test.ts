@@ -122,6 +122,21 @@ t.test('names that somebody closes by hand while the file cannot be read are clo
   t.ok((await storage.feed(name))?.isBlocked);
 });
 
+t.test('a file that cannot be read keeps no other from showing', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  await computer.until(later(computer, 2_000));
+  computer.failing = /^open .*\.a\.md\.json$/;
+  for (const file of ['a.md', '.a.md.json', 'b.md', '.b.md.json'])
+    computer.disk.placeByHand(`${DATA}/feed/${file}`, Buffer.from('{}'));
+  await computer.until(later(computer, 3_000));
+  t.equal(await computer.until(countOf(storage)), 1);
+  computer.failing = undefined;
+  await computer.until(later(computer, 2_000));
+  t.equal(await computer.until(countOf(storage)), 2);
+});
+
 t.test('a feed that cannot be read when somebody posts to it is unavailable', async (t) => {
   const computer = start(t);
   const storage = (await computer.until(openOn(computer, DATA)))!;

@@ -112,7 +112,10 @@ export class Reconciler {
       if (this.#isStopped) return;
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined;
-        this.take([...this.#failed.values()]);
+        const failed = [...this.#failed.values()];
+        this.take(failed.filter((one) => 'folder' in one));
+        // Each by itself, so that one that cannot be read keeps no other from showing.
+        for (const one of failed) if ('file' in one) this.take([one]);
       }, RETRY_MS);
     }
   }
