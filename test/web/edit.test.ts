@@ -92,6 +92,23 @@ t.test('on its own page, a picture gets another alternative text and is replaced
   await page.fill('#edit-tags', '');
 });
 
+t.test('a picture that is chosen in place of another one is not lost unasked', async (t) => {
+  const { page, dialogs } = await visit(t, browser);
+  const { json: note } = await post(`${url}/chosen`, PIXEL, { 'content-type': 'image/png' });
+  await page.goto(note.url);
+  await edit(page, '');
+  await page.setInputFiles('#edit-replacement', FILE);
+  await page.click('article [data-action=close]');
+  t.match(dialogs, [/confirm: Close this edit/]);
+  await page.click('.back a');
+  t.equal(dialogs[1], 'beforeunload: ');
+  t.equal(page.url(), note.url);
+  await page.setInputFiles('#edit-replacement', []);
+  await page.click('article [data-action=close]');
+  await page.waitForSelector('article .box', { state: 'detached' });
+  t.equal(dialogs.length, 2, 'nothing is asked once it is not chosen any more');
+});
+
 t.test('an edit that cannot be sent keeps what was written', async (t) => {
   await page.goto(`${url}/edited`);
   await edit(page, 'Another');

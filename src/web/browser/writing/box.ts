@@ -43,7 +43,7 @@ export function writingBox(
   const draft = keepDraft(
     form,
     { feed, note: options.note ?? '' },
-    { content, restore, discard, isSending, say: status.fail },
+    { content, holdsMore, restore, discard, isSending, say: status.fail },
   );
 
   if (text !== null) {
@@ -104,11 +104,20 @@ export function writingBox(
   }
 
   function hasChanges(): boolean {
+    return hasDraft() || holdsMore();
+  }
+
+  function hasDraft(): boolean {
     return fields.some(isChanged) || (pictures?.now().length ?? 0) > 0;
   }
 
+  /** Whether a picture is chosen in place of the note's; drafts do not keep it. */
+  function holdsMore(): boolean {
+    return !!form.querySelector<HTMLInputElement>('[name=replacement]')?.files?.length;
+  }
+
   function content(): DraftContent | undefined {
-    if (!hasChanges()) return undefined;
+    if (!hasDraft()) return undefined;
     const base = options.base?.();
     const sent = key.now();
     return {

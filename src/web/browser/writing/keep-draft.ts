@@ -21,6 +21,8 @@ addEventListener('beforeunload', (event) => {
 interface DraftedBox {
   /** What to keep; undefined if nothing was written. */
   content(): DraftContent | undefined;
+  /** Something was chosen that no draft keeps. */
+  holdsMore(): boolean;
   /** Puts the draft before the text that was written already. */
   restore(draft: Draft): void;
   /** Empties the box. */
@@ -40,7 +42,8 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   let isSafe = true;
   let isBroken = false;
   const guard = {
-    isUnsafe: () => box.isSending() || (box.content() !== undefined && (isDirty || !isSafe || isBroken)),
+    isUnsafe: () =>
+      box.isSending() || box.holdsMore() || (box.content() !== undefined && (isDirty || !isSafe || isBroken)),
   };
   boxes.add(guard);
 
