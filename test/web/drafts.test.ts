@@ -41,6 +41,14 @@ const storage = (page: Page) =>
     };
   }))`);
 
+/** Opens the edit of the first note of a feed. */
+async function editFirst(page: Page, name: string): Promise<void> {
+  await page.goto(`${url}/${name}`);
+  await page.click('article summary');
+  await page.click('article a.edit');
+  await page.waitForSelector('#edit-text');
+}
+
 /** Two windows of one browser on a feed with a note. */
 async function twoWindows(t: Test, name: string) {
   await post(`${url}/${name}`, 'A note');
@@ -358,12 +366,7 @@ t.test('a page with a running upload asks before it is left; one whose draft is 
 t.test('the draft of an edit comes back with the edit', async (t) => {
   const { json: note } = await post(`${url}/edited`, 'As it was');
   const { page } = await visit(t, browser);
-  const edit = async () => {
-    await page.goto(`${url}/edited`);
-    await page.click('article summary');
-    await page.click('article a.edit');
-    await page.waitForSelector('#edit-text');
-  };
+  const edit = () => editFirst(page, 'edited');
   await edit();
   await page.fill('#edit-text', 'Half writ');
   await isKept(page, 'Half writ');
@@ -384,4 +387,30 @@ t.test('the draft of an edit comes back with the edit', async (t) => {
   await edit();
   t.equal(await page.inputValue('#edit-text'), 'Half writ');
   t.notOk(await page.isVisible('.restored'), 'what was saved is no draft');
+});
+
+t.test('the draft of an edit leaves an expiry that others have set meanwhile', async (t) => {
+  const feed = new FeedClient(url, 'expiring');
+  const { json: note } = await feed.post('As it was');
+  const { page } = await visit(t, browser);
+  await editFirst(page, 'expiring');
+  await page.fill('#edit-text', 'Half writ');
+  await isKept(page, 'Half writ');
+  await feed.send('PATCH', `/notes/${note.id}`, JSON.stringify({ expires: '7d' }));
+  await editFirst(page, 'expiring');
+  await page.waitForSelector('article .restored:has-text("Your draft of")');
+  t.equal(await page.inputValue('#edit-expires'), 'as it is');
+  await page.fill('#edit-text', 'All written');
+  await isKept(page, 'All written', 'as it is');
+  await feed.send('PATCH', `/notes/${note.id}`, JSON.stringify({ expires: '' }));
+  await editFirst(page, 'expiring');
+  await page.waitForSelector('article .restored:has-text("Your draft of")');
+  t.equal(await page.inputValue('#edit-expires'), '', 'nor does it bring back one that others have removed');
+  await feed.send('PATCH', `/notes/${note.id}`, JSON.stringify({ expires: '7d' }));
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('.meanwhile.changed:focus');
+  await page.click('[data-action=mine]');
+  await page.waitForSelector('article .box', { state: 'detached' });
+  const { json: saved } = await feed.get(`/notes/${note.id}`);
+  t.match(saved, { content: 'All written', expires_at: String });
 });

@@ -133,7 +133,12 @@ export function writingBox(
     const written = text !== null && isChanged(text) ? text.value : '';
     pictures?.restore(kept);
     if (base !== undefined) options.onRestore?.(base);
-    for (const field of fields) setValue(field, values[field.name] ?? defaultOf(field));
+    for (const field of fields) {
+      const value = values[field.name];
+      // What was not chosen in the draft may have been changed by others since.
+      const isAsBefore = field instanceof HTMLSelectElement && value === base?.fields[field.name];
+      setValue(field, value === undefined || isAsBefore ? defaultOf(field) : value);
+    }
     if (written !== '') fill({ text: written });
     else key.set(sent);
     showTitleIfAny();

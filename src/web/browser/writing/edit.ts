@@ -92,11 +92,11 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
 
   /** A draft is compared with the note that it was begun with, so that a change meanwhile is noticed when it is saved. */
   function onRestore(base: typeof basis): void {
-    basis = base;
     form.dataset.etag = base.etag;
     for (const field of box.fields)
       if (!(field instanceof HTMLSelectElement))
         field.defaultValue = base.fields[field.name] ?? field.defaultValue;
+    basis = basisOf();
   }
 
   async function save(): Promise<void> {
