@@ -132,6 +132,29 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
   );
 });
 
+t.test('an edit that is closed in a list shows what others did to its note meanwhile', async (t) => {
+  const feed = new FeedClient(url, 'closed-edits');
+  const { page } = mine;
+  for (const text of ['Lower', 'Upper']) await feed.post(text);
+  const { json: note } = await feed.post('Deleted');
+  await edit(page, note.feed_url);
+  await feed.send('DELETE', `/notes/${note.id}`);
+  await feed.post('A sign of life');
+  await page.waitForSelector('#notes button:has-text("1 new note")');
+  await page.click('article [data-action=close]');
+  await page.waitForSelector(`article[data-id="${note.id}"]`, { state: 'detached' });
+
+  const [{ id }] = (await feed.list()).json.notes;
+  await edit(page, note.feed_url);
+  await feed.put(`/notes/${id}`, 'By others');
+  await page.waitForSelector('article .status:has-text("Somebody else has changed this note")');
+  await page.click('article:has-text("Lower") summary');
+  await page.click('article:has-text("Lower") [data-action=edit]');
+  await page.waitForSelector('article:has-text("By others")');
+  await page.waitForSelector('article:has-text("Lower") .box.open');
+  t.equal(await page.locator('article .box').count(), 1);
+});
+
 t.test('a picture that could not be saved is not lost when somebody else changes the title', async (t) => {
   const feed = new FeedClient(url, 'swapped');
   const { json: picture } = await feed.post(PIXEL, { 'content-type': 'image/png' });

@@ -61,7 +61,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   const picture = replacement(form);
   /** What was sent last may be saved, because its answer was lost. */
   let isUnsure = false;
-  const edit = { box, close };
+  const edit = { box, close: abandon };
   const watch = new MutationObserver(() => {
     find(form, '.status').textContent =
       'Somebody else has changed this note meanwhile. Saving yours shows you theirs first.';
@@ -200,11 +200,15 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   /** Closes the edit; asks if that loses something. */
   function leave(): void {
     if (box.hasChanges() && !confirm('Close this edit? What you changed is not saved.')) return;
-    const isChanged = article.dataset.changed !== undefined;
-    close();
+    abandon();
     void draft.clear();
     find<HTMLElement>(article, 'summary').focus();
-    if (isChanged) void asItIsNow(article);
+  }
+
+  /** Closes the edit. The list, which has left the note alone, may have to change or remove it now. */
+  function abandon(): void {
+    close();
+    if (article.closest('#notes') !== null) void asItIsNow(article);
   }
 
   function close(): void {
