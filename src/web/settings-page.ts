@@ -129,7 +129,7 @@ interface Checkbox {
 function checkbox(refused: Refused | undefined, { name, label, hint, isOn }: Checkbox): Html {
   const isChecked = (refused?.form.getAll(name).at(-1) ?? (isOn ? '1' : '0')) === '1';
   return html`${shownValue(name, isOn ? '1' : '0')}<input type="hidden" name="${name}" value="0">
-<label class="check"><input type="checkbox" name="${name}" value="1"${isChecked && html` checked`} aria-describedby="${name}-hint">
+<label class="check"><input type="checkbox" id="${name}" name="${name}" value="1"${isChecked && html` checked`} aria-describedby="${name}-hint">
  ${label}</label>
 <p class="hint" id="${name}-hint">${hint}</p>`;
 }

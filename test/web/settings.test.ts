@@ -176,6 +176,25 @@ t.test('what is typed while a section is saved, or into another form of it, stay
   t.equal(await page.inputValue('#read_id'), 'typed-before');
 });
 
+t.test('a box that is checked while its section is saved stays so', async (t) => {
+  await post(`${url}/checking`, 'text');
+  const { page } = await visit(t, browser);
+  await page.goto(`${url}/checking/settings`);
+  const [sent, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route('**/details', async (route) => {
+    sent.resolve();
+    await held.promise;
+    await route.continue();
+  });
+  const before = await page.isChecked('[name=listed][type=checkbox]');
+  await page.click('#sharing button:text-is("Save")');
+  await sent.promise;
+  await page.click('text=Search engines may list');
+  held.resolve();
+  await page.waitForSelector('.toast >> text="Sharing is saved."');
+  t.equal(await page.isChecked('[name=listed][type=checkbox]'), !before);
+});
+
 t.test('leaving the page with words that were not saved asks', async (t) => {
   await post(`${url}/unsaved`, 'text');
   const { page, dialogs } = await visit(t, browser);

@@ -11,7 +11,10 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
   if (button.disabled) return;
   button.disabled = true;
   const known = new Map(
-    fieldsOf(section).map((field) => [field.id, field.form === form ? field.value : field.defaultValue]),
+    fieldsOf(section).map((field) => [
+      field.id,
+      field.form === form ? stateOf(field) : `${field.defaultValue} ${field.defaultChecked}`,
+    ]),
   );
   const options = {
     method: 'POST',
@@ -39,11 +42,12 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
   done?.remove();
   const place = [...section.querySelectorAll('form')].indexOf(form);
   // While the form was saved, or into another form of the section.
-  const typed = fieldsOf(section).filter(({ id, value }) => value !== known.get(id));
+  const typed = fieldsOf(section).filter((field) => stateOf(field) !== known.get(field.id));
   const used = typed.find((field) => field === document.activeElement);
   section.replaceChildren(...document.adoptNode(fresh).childNodes);
   const fields = new Map(fieldsOf(section).map((field) => [field.id, field]));
-  for (const { id, value } of typed) if (fields.has(id)) fields.get(id)!.value = value;
+  for (const { id, value, checked } of typed)
+    if (fields.has(id)) Object.assign(fields.get(id)!, { value, checked });
   const saved = section.querySelectorAll('form')[place]?.querySelector<HTMLElement>('.actions button');
   const next = section.querySelector<HTMLElement>('[autofocus]') ?? fields.get(used?.id ?? '') ?? saved;
   next?.focus();
@@ -52,6 +56,11 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
 
 function fieldsOf(section: HTMLElement): HTMLInputElement[] {
   return [...section.querySelectorAll<HTMLInputElement>('input[id]')];
+}
+
+/** What a person can change of a field. */
+function stateOf({ value, checked }: HTMLInputElement): string {
+  return `${value} ${checked}`;
 }
 
 function say(form: HTMLFormElement, sentence: string): void {
