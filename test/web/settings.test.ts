@@ -213,6 +213,28 @@ t.test('leaving the page with words that were not saved asks', async (t) => {
   await page.waitForURL(`${url}/unsaved`);
 });
 
+t.test('leaving the page also asks after a form that was not sent', async (t) => {
+  await post(`${url}/unsent`, 'text');
+  const { page, dialogs } = await visit(t, browser);
+  const asksToLeave = async () => {
+    await page.click('text=Back to the feed');
+    t.equal(dialogs.pop(), 'beforeunload: ');
+    t.equal(page.url(), `${url}/unsent/settings`);
+  };
+  await page.goto(`${url}/unsent/settings`);
+  await page.fill('#read_id', 'typed-here');
+  await page.click('text=Save read id');
+  await page.click('text=Keep them');
+  await page.waitForSelector('#change-links', { state: 'hidden' });
+  await asksToLeave();
+  await page.fill('#read_id', await page.evaluate("document.querySelector('#read_id').defaultValue"));
+  await page.fill('#name', 'unsent');
+  await page.route('**/health', (route) => route.abort());
+  await page.click('text=Delete this feed');
+  await page.waitForSelector('text=nothing was sent');
+  await asksToLeave();
+});
+
 t.test('search engines may list the read page if that is wanted', async (t) => {
   await post(`${url}/found`, 'text');
   const listed = async () => (await ask(`${url}/api/v1/feeds/found`)).json.listed;

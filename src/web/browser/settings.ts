@@ -14,6 +14,8 @@ import { toast } from './page/toast.ts';
 const draftKey = find<HTMLElement>(document, '[data-draft]').dataset.draft!;
 /** The forms that were sent: leaving the page for them asks nothing. */
 const sent = new Set<HTMLFormElement>();
+/** The form that the dialog asks about. */
+let asked: HTMLFormElement | undefined;
 
 // Reloading the page must not say again what was saved.
 if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);
@@ -30,14 +32,22 @@ document.addEventListener('submit', (event) => {
   const isOfReadId = fields.has('read_id');
   if (isOfReadId && !fields.has('sure')) {
     event.preventDefault();
-    sent.add(form);
+    asked = form;
     askForNewLinks(String(fields.get('read_id')));
   } else if (action.endsWith('/details') && !isOfReadId) {
     event.preventDefault();
     void saveInPlace(form, submitter);
-  } else sent.add(form);
+  }
   // A deletion may fail, so the feed is forgotten when it has succeeded.
   if (action.endsWith('/delete')) markFeed(draftKey, feedOfPage());
+});
+
+// Listens at the window, because `reachable.ts`, whose listener comes first, may keep a form from being sent.
+addEventListener('submit', ({ defaultPrevented, target, submitter }) => {
+  if (defaultPrevented || (submitter as HTMLButtonElement | null)?.formMethod === 'dialog') return;
+  const form = target as HTMLFormElement;
+  sent.add(form);
+  if (asked && form.closest('dialog')) sent.add(asked);
 });
 
 // A lock does not fail if the service can be reached, so drafts go at once. Listens at the window, so that `reachable.ts` comes first.
