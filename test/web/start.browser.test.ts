@@ -158,6 +158,22 @@ t.test('a feed that was opened elsewhere stays when another one is taken back', 
   t.same(await listed(page), ['Second', 'First']);
 });
 
+t.test('of two feeds that were forgotten, one is taken back without the other', async (t) => {
+  const { page } = await visitorOf(t, [await newFeed('One'), await newFeed('Two'), await newFeed('Three')]);
+  await page.goto(url);
+  for (const title of ['Two', 'Three']) await page.click(`[aria-label="Forget ${title}"]`);
+  await page.click('.toast:has-text("Two") button');
+  t.same(await listed(page), ['Two', 'One']);
+  await page.click('.toast:has-text("Three") button');
+  t.same((await listed(page)).toSorted(), ['One', 'Three', 'Two']);
+  const shown = await listed(page);
+  await page.reload();
+  t.same(await listed(page), shown, 'as it is kept');
+  await page.click('[aria-label="Forget One"]');
+  await page.reload();
+  t.notOk((await listed(page)).includes('One'));
+});
+
 t.test('whoever makes a feed is asked once to keep its address', async (t) => {
   const { page, ...faults } = await visit(t, browser);
   await page.goto(`${url}/secret-grebe-made`);

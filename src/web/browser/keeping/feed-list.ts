@@ -60,11 +60,16 @@ export function showFeeds(section: HTMLElement): void {
     list.replaceChildren(...states.filter((item) => names.has((item as HTMLElement).dataset.feed!)));
     section.hidden = names.size === 0;
     const undo = () => {
-      // Other windows may have opened more since.
+      // Since then, other windows may have opened more, and more may have been forgotten.
+      const now = keptFeeds();
       const isNew = ({ name }: KeptFeed) => before.every((feed) => feed.name !== name);
-      writeFeeds([...keptFeeds().filter(isNew), ...before]);
+      const isBack = ({ name }: KeptFeed) => !names.has(name) || now.some((feed) => feed.name === name);
+      writeFeeds([...now.filter(isNew), ...before.filter(isBack)]);
       section.hidden = false;
-      list.replaceChildren(...states);
+      const items = new Map(
+        [...states, ...list.children].map((item) => [(item as HTMLElement).dataset.feed, item]),
+      );
+      list.replaceChildren(...keptFeeds().flatMap(({ name }) => items.get(name) ?? []));
       find<HTMLElement>(list, 'a').focus();
     };
     toast(sentence, { label: 'Undo', run: undo }, UNDO_MS);
