@@ -173,6 +173,38 @@ t.test('what is typed before the draft is back does not take its place', async (
   t.equal(await textOf(first), 'Before\n\nfast');
 });
 
+t.test('a title, tags and an expiry that are set before the draft is back stay', async (t) => {
+  const { first } = await twoWindows(t, 'tagged');
+  await first.focus('#note-text');
+  await first.click('#compose [data-action=title]');
+  await first.fill('#note-title', 'Before');
+  await first.fill('#note-tags', 'before');
+  await write(first, 'Text');
+  const typed = Promise.withResolvers<void>();
+  await first.route('**/static/writer*', async (route) => {
+    await typed.promise;
+    await route.continue();
+  });
+  await first.reload({ waitUntil: 'commit' });
+  const isOpen = async () => {
+    await first.focus('main');
+    await first.focus('#note-text');
+    return first.evaluate<boolean>("document.querySelector('#compose').classList.contains('open')");
+  };
+  if (!(await eventually(isOpen))) throw new Error('the page has no script');
+  // Its button needs the script that is held back.
+  await first.evaluate("document.querySelector('#compose .titled').hidden = false");
+  await first.fill('#note-title', 'fast');
+  await first.fill('#note-tags', 'fast');
+  await first.selectOption('#note-expires', '7d');
+  typed.resolve();
+  await restored(first);
+  t.equal(await first.inputValue('#note-title'), 'Before fast');
+  t.equal(await first.inputValue('#note-tags'), 'before, fast');
+  t.equal(await first.inputValue('#note-expires'), '7d');
+  t.equal(await textOf(first), 'Text');
+});
+
 t.test('what is posted before the draft is back waits for another look', async (t) => {
   const { first } = await twoWindows(t, 'faster');
   await write(first, 'Before');

@@ -1,7 +1,7 @@
 import type { DraftContent } from '../keeping/drafts.ts';
 import type { SharedContent } from '../keeping/shared.ts';
 import { find } from '../page/elements.ts';
-import { defaultOf, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
+import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
 import { uploadStatus } from '../page/send.ts';
 import { keepDraft } from './keep-draft.ts';
 import { pictureList } from './picture-list.ts';
@@ -130,7 +130,7 @@ export function writingBox(
 
   function restore({ fields: values, pictures: kept, base, key: sent }: DraftContent): void {
     form.classList.add('open');
-    const written = text !== null && isChanged(text) ? text.value : '';
+    const written = fields.filter(isChanged).map((field) => [field, field.value] as const);
     pictures?.restore(kept);
     if (base !== undefined) options.onRestore?.(base);
     for (const field of fields) {
@@ -139,8 +139,8 @@ export function writingBox(
       const isAsBefore = field instanceof HTMLSelectElement && value === base?.fields[field.name];
       setValue(field, value === undefined || isAsBefore ? defaultOf(field) : value);
     }
-    if (written !== '') fill({ text: written });
-    else key.set(sent);
+    for (const [field, value] of written) add(field, value);
+    if (written.length === 0) key.set(sent);
     showTitleIfAny();
   }
 
@@ -181,12 +181,18 @@ export function writingBox(
     return header;
   }
 
+  /** Adds to what a field holds; a choice takes its place. */
+  function add(field: Field, more: string): void {
+    const between = { text: '\n\n', tags: ', ' }[field.name] ?? ' ';
+    const parts = field instanceof HTMLSelectElement ? [more] : [field.value, more];
+    setValue(field, parts.filter((part) => part !== '').join(between));
+  }
+
   /** Adds to what is written. */
   function fill({ text: more = '', title, tags, files = [] }: Partial<SharedContent>): void {
     form.classList.add('open');
     const field = (name: string) => fields.find((one) => one.name === name);
-    if (text !== null && more !== '')
-      setValue(text, [text.value, more].filter((part) => part !== '').join('\n\n'));
+    if (text !== null && more !== '') add(text, more);
     if (title) setValue(field('title')!, title);
     if (tags) setValue(field('tags')!, tags);
     showTitleIfAny();
