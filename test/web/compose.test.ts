@@ -1,4 +1,5 @@
 /** Writing and posting on the page of a feed, as a user of Chromium. */
+import { crc32 } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import {
@@ -56,6 +57,14 @@ async function noise(page: Page, width: number, height: number, type: string): P
     return canvas.toDataURL('${type}', 0.95).split(',')[1];
   })()`);
   return Buffer.from(base64, 'base64');
+}
+
+/** A chunk of a PNG. */
+function pngChunk(name: string, data: Uint8Array): Buffer {
+  const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from(name), data, Buffer.alloc(4)]);
+  chunk.writeUInt32BE(data.length);
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, -4)), chunk.length - 4);
+  return chunk;
 }
 
 const notesOf = async (feed: string) => (await ask(`${url}/api/v1/feeds/${feed}/notes`)).json.notes;
@@ -353,6 +362,61 @@ t.test('a large picture is shrunk upright, and a position is pointed out and rem
   t.ok(size[0]! < size[1]!, 'the camera was on its side');
   t.notMatch((await bytesOf('small.jpg')).toString('latin1'), 'Exif');
   t.ok((await bytesOf('moving.gif')).equals(gif), 'a GIF is sent as it is');
+});
+
+/** Holds up the drawing of pictures until `held` is resolved. */
+const HOLD_DRAWING = `{
+  const draw = createImageBitmap;
+  globalThis.held = Promise.withResolvers();
+  globalThis.createImageBitmap = async (...options) => {
+    await held.promise;
+    return draw(...options);
+  };
+}`;
+
+t.test('a position that is being removed is not posted, and what is typed meanwhile stays', async (t) => {
+  await page.goto(`${url}/cleaned`);
+  await boxIsReady(page);
+  const jpeg = await noise(page, 40, 30, 'image/jpeg');
+  const buffer = jpegWith(jpeg, Buffer.concat([EXIF_MARK, exif({ position: true })]));
+  const names = ['first.jpg', 'second.jpg'];
+  const files = names.map((name) => ({ name, mimeType: 'image/jpeg', buffer }));
+  await page.setInputFiles('.pictures input[type=file]', files);
+  await page.waitForSelector('.attachments li:nth-child(2)');
+  await page.evaluate(HOLD_DRAWING);
+  await page.click('.attachments li:nth-child(1) [data-action=clean]');
+  await page.fill('.attachments li:nth-child(1) .alt', 'Typed meanwhile');
+  await page.evaluate('held.resolve()');
+  await page.waitForSelector('text=The position is removed.');
+  await page.evaluate('held = Promise.withResolvers()');
+  await page.click('.attachments li:nth-child(2) [data-action=clean]');
+  await page.keyboard.press('Control+Enter');
+  await page.evaluate('held.resolve()');
+  await made(page);
+  const notes: { name: string; alt?: string; file_url: string }[] = await notesOf('cleaned');
+  const pictures = names.map((name) => notes.find((note) => note.name === name)!);
+  t.same(
+    pictures.map(({ alt }) => alt),
+    ['Typed meanwhile', undefined],
+  );
+  for (const { file_url } of pictures) t.notMatch((await ask(file_url)).bytes.toString('latin1'), 'Exif');
+});
+
+t.test('an animated picture is not made a still one to remove its position', async (t) => {
+  await page.goto(`${url}/animated`);
+  await boxIsReady(page);
+  const frames = Buffer.alloc(8);
+  frames.writeUInt32BE(1);
+  const chunks = [pngChunk('acTL', frames), pngChunk('eXIf', exif({ position: true }))];
+  const buffer = Buffer.concat([PIXEL.subarray(0, 33), ...chunks, PIXEL.subarray(33)]);
+  const file = { name: 'moving.png', mimeType: 'image/png', buffer };
+  await page.setInputFiles('.pictures input[type=file]', file);
+  await page.click('.attachments [data-action=clean]');
+  await page.waitForSelector('.attachments .notice:has-text("is animated")');
+  await page.click('#compose .primary');
+  await made(page);
+  const [note] = await notesOf('animated');
+  t.ok((await ask(note.file_url)).bytes.equals(buffer));
 });
 
 t.test('an upload shows how far it is, and can be cancelled with nothing lost', async (t) => {

@@ -27,7 +27,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     Number,
   ) as [number, number, number];
   const rows = new Map<Element, Row>();
-  /** Settles when all pictures that were added are prepared, one after the other. */
+  /** Settles when all pictures are as they were asked for, one after the other: added, or without their position. */
   let ready: Promise<unknown> = Promise.resolve();
   let dragged: Row | undefined;
 
@@ -103,7 +103,9 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
       up: () => move(row, item.previousElementSibling, 'before'),
       down: () => move(row, item.nextElementSibling, 'after'),
       insert: () => insertBlock(text, referenceOf(row)),
-      clean: () => void removePosition(row),
+      clean: () => {
+        ready = ready.then(() => removePosition(row));
+      },
       remove: () => remove(row),
     });
     rows.set(item, row);
@@ -143,7 +145,13 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   async function removePosition(row: Row): Promise<void> {
     const notice = find(row.item, '.notice');
     try {
-      show(row, { ...row.picture, file: await withoutMetadata(row.picture.file), holdsPosition: false });
+      const file = await withoutMetadata(row.picture.file);
+      if (file === undefined) {
+        notice.textContent = 'The position cannot be removed here, because the picture is animated.';
+        return;
+      }
+      // Its alternative text may have been typed meanwhile.
+      show(row, { ...row.picture, file, holdsPosition: false });
     } catch {
       notice.textContent = 'The position cannot be removed in this browser.';
       return;
@@ -187,7 +195,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   return {
     add,
     choose: () => input.click(),
-    /** The pictures in their order, once all that were added are prepared. */
+    /** The pictures in their order, once all are as they were asked for. */
     async all(): Promise<DraftPicture[]> {
       // More may be added meanwhile.
       for (let known: unknown; known !== ready; await known) known = ready;

@@ -34,8 +34,9 @@ export async function preparePicture(
   return { file, holdsPosition: holdsPosition(bytes) };
 }
 
-/** The same picture without its metadata, of the same type. */
-export async function withoutMetadata(file: Blob): Promise<Blob> {
+/** The same picture without its metadata, of the same type; undefined if it is animated. */
+export async function withoutMetadata(file: Blob): Promise<Blob | undefined> {
+  if (isAnimated(new Uint8Array(await file.arrayBuffer()))) return undefined;
   return reencode(file, Number.POSITIVE_INFINITY, true);
 }
 
