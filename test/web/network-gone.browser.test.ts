@@ -369,6 +369,50 @@ t.test('a note is deleted on its own page', async (t) => {
   t.ok(await eventually(async () => (await textsOf(feed)).length === 0));
 });
 
+t.test('the page of another feed leaves a deletion to its own feed', async (t) => {
+  const { page, proxy, feed, address } = await walk(t, 'delete-own', '', { serviceWorkers: 'block' });
+  const other = new FeedClient(service.url, 'delete-other');
+  await other.post('Other');
+  const [first] = (await feed.list()).json.notes;
+  const visitOther = async () => {
+    await proxy.mend();
+    await page.goto(`${proxy.url}/delete-other`);
+    await page.waitForLoadState('networkidle');
+  };
+  await page.goto(`${address}/${first.id}`);
+  await proxy.cut();
+  await choose(page, 'First', 'delete');
+  await isOut(page);
+  await visitOther();
+  t.same(await page.locator('.toast').allTextContents(), []);
+  await page.goto(address);
+  await says(t, page, /^Deleted/);
+  await page.click('.toast button');
+  await choose(page, 'First', 'delete');
+  await says(t, page, /^Deleted/);
+  await proxy.cut();
+  await page.goto(`${address}/settings`).catch(() => isOut(page));
+  await visitOther();
+  await choose(page, 'Other', 'delete');
+  await says(t, page, /^Deleted/);
+  await page.goto(address);
+  t.ok(await eventually(async () => (await textsOf(feed)).length === 0));
+  t.ok(await eventually(async () => (await textsOf(other)).length === 0));
+});
+
+t.test('a deletion is carried out by a page that does not show the note', async (t) => {
+  const { page, proxy, feed, address } = await walk(t, 'delete-unseen');
+  await feed.post('Second', { 'x-note-tags': 'seen' });
+  await page.goto(address);
+  await choose(page, 'First', 'delete');
+  await says(t, page, /^Deleted/);
+  await proxy.cut();
+  await page.goto(`${address}/settings`).catch(() => isOut(page));
+  await proxy.mend();
+  await page.goto(`${address}?tag=seen`);
+  t.ok(await eventually(async () => (await textsOf(feed)).length === 1));
+});
+
 t.test('a title image is chosen', async (t) => {
   for (const where of ['upload', 'answer'] as const) {
     const { page, proxy, feed } = await walk(t, `title-image-${where}`, '/settings');

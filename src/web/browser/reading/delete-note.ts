@@ -7,13 +7,15 @@ import { showDays } from './times.ts';
 
 /** How long a deletion can be undone. */
 const UNDO_MS = 10_000;
-/** sessionStorage key: the note that was deleted on its own page; the page of the feed offers to undo it. */
+/** sessionStorage key: notes that were deleted on their own pages; the page of their feed offers to undo it. */
 const HANDED_OVER = 'deleting';
-/** sessionStorage key: deletions whose page was left. The next page checks them, because the service may have been out of reach. */
+/** sessionStorage key: deletions whose page was left. The feed's next page checks them, because the service may have been out of reach. */
 const LEFT = 'deletions';
 const CHANGED = 'The note was changed meanwhile, so it is not deleted.';
 
 interface Deletion {
+  /** Pages of other feeds of this window come across it, too. */
+  readonly feed: string;
   /** Of the note. */
   readonly id: string;
   /** The ETag of the note as the page showed it; empty while the page does not know it. */
@@ -32,7 +34,7 @@ const pending = new Map<Deletion, Toast>();
  */
 export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): void {
   onDelete((note) => {
-    const deletion = { id: note.dataset.id!, etag: '' };
+    const deletion = { feed: FEED, id: note.dataset.id!, etag: '' };
     takeAway(deletion, note);
     // The page may not have heard of a change yet. It then shows the note again.
     void learnEtag(deletion).then(seeChanges);
@@ -43,19 +45,15 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
   addEventListener(LOGGING_OUT, carryOutAll);
   addEventListener('pageshow', ({ persisted }) => persisted && carryOutLeft());
   carryOutLeft();
-  const handedOver = take<Deletion>(HANDED_OVER);
-  if (handedOver !== undefined) takeAway(handedOver, shown(handedOver));
+  for (const deletion of take(HANDED_OVER)) takeAway(deletion, shown(deletion));
 
   function shown({ id }: Deletion): HTMLElement | undefined {
     return list.notes.find(({ dataset }) => dataset.id === id);
   }
 
-  /** A note that is still shown was not deleted when its page was left, or not yet. */
+  /** Deletes the notes again, because the service may not have heard of it. The page need not show them: it may be of a tag. */
   function carryOutLeft(): void {
-    for (const deletion of take<Deletion[]>(LEFT) ?? []) {
-      const note = shown(deletion);
-      if (note !== undefined) void carryOut(deletion, note);
-    }
+    for (const deletion of take(LEFT)) void carryOut(deletion, shown(deletion));
   }
 
   /** @param note undefined if the page does not show it */
@@ -105,11 +103,12 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
 /** Lets the note of this page be deleted by its menu. Leads to the page of the feed, where that can be undone. */
 export function startDeletingHere(): void {
   onDelete(({ dataset: { id = '', etag = '' } }) => {
+    const deletion = { feed: FEED, id, etag };
     try {
-      sessionStorage.setItem(HANDED_OVER, JSON.stringify({ id, etag } satisfies Deletion));
+      leave(HANDED_OVER, [deletion]);
     } catch {
       // Storage may be blocked.
-      carryOutNow({ id, etag });
+      carryOutNow(deletion);
     }
     location.assign(`${ROOT}/${FEED}`);
   });
@@ -123,14 +122,26 @@ function onDelete(deleteNote: (note: HTMLElement) => void): void {
   });
 }
 
-/** Takes what another page has left in sessionStorage under that key. */
-function take<T>(key: string): T | undefined {
+/** Leaves deletions in sessionStorage to another page of this feed. Throws if storage is blocked. */
+function leave(key: string, deletions: Iterable<Deletion>): void {
+  sessionStorage.setItem(key, JSON.stringify([...leftUnder(key), ...deletions]));
+}
+
+/** Takes the deletions that other pages of this feed have left. */
+function take(key: string): Deletion[] {
+  const all = leftUnder(key);
+  const own = all.filter(({ feed }) => feed === FEED);
+  if (own.length > 0)
+    sessionStorage.setItem(key, JSON.stringify(all.filter((deletion) => !own.includes(deletion))));
+  return own;
+}
+
+/** The deletions that pages of all feeds have left. */
+function leftUnder(key: string): Deletion[] {
   try {
-    const text = sessionStorage.getItem(key);
-    sessionStorage.removeItem(key);
-    return text === null ? undefined : JSON.parse(text);
+    return [...JSON.parse(sessionStorage.getItem(key) ?? '[]')];
   } catch {
-    return undefined;
+    return [];
   }
 }
 
@@ -151,7 +162,7 @@ function notDeleted(error: RequestFailed): string {
 
 function carryOutAll(): void {
   try {
-    if (pending.size > 0) sessionStorage.setItem(LEFT, JSON.stringify([...pending.keys()]));
+    if (pending.size > 0) leave(LEFT, pending.keys());
   } catch {
     // Storage may be blocked. Then the next page cannot report a deletion that failed.
   }
@@ -182,8 +193,8 @@ async function learnEtag(deletion: Deletion): Promise<void> {
   }
 }
 
-function pathOf({ id }: Deletion): string {
-  return `${ROOT}/api/v1/feeds/${FEED}/notes/${encodeURIComponent(id)}`;
+function pathOf({ feed, id }: Deletion): string {
+  return `${ROOT}/api/v1/feeds/${feed}/notes/${encodeURIComponent(id)}`;
 }
 
 function condition({ etag }: Deletion): Record<string, string> {
