@@ -362,6 +362,28 @@ t.test('a deletion that was refused forgets nothing later', async (t) => {
   t.equal(await textOf(page), 'not-gone');
 });
 
+t.test('a draft written after a logout in another window keeps its own pictures', async (t) => {
+  const { first, second } = await twoWindows(t, 'logged-out');
+  const add = async (page: Page, name: string, buffer: Buffer) => {
+    await boxIsReady(page);
+    await page.setInputFiles('.pictures input', { name, mimeType: 'image/png', buffer });
+    await page.waitForSelector('.attachments li');
+    await isKept(page, await textOf(page));
+  };
+  await add(first, 'small.png', PIXEL);
+  await second.evaluate(
+    "new Promise((done) => { indexedDB.deleteDatabase('drafts').onsuccess = () => done(); })",
+  );
+  await add(second, 'large.png', Buffer.concat([PIXEL, Buffer.alloc(5_000)]));
+  await write(first, 'Written later');
+  await first.reload();
+  await restored(first);
+  t.same(await first.locator('.attachments .file').allTextContents(), ['small.png · 1 KB']);
+  await second.reload();
+  await restored(second);
+  t.same(await second.locator('.attachments .file').allTextContents(), ['large.png · 5 KB']);
+});
+
 t.test('a browser that keeps nothing says so once, and asks before words are left', async (t) => {
   const { page, dialogs } = await visit(t, browser);
   await page.addInitScript("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }");

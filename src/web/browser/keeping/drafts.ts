@@ -52,8 +52,6 @@ const LEAVING = 'leaving';
 
 /** The database keys of the pictures that this page has stored or read. */
 const storedFiles = new WeakMap<Blob, number>();
-/** The keys of the pictures of a draft, by its id, as this page stored it last. */
-const filesOf = new Map<string, ReadonlySet<number>>();
 let database: Promise<IDBDatabase> | undefined;
 
 /**
@@ -66,23 +64,24 @@ export async function storeDraft(
 ): Promise<{ readonly done: Promise<void> }> {
   const window = await holdWindow();
   const { drafts, files, commit, done } = await open();
+  const id = idOf(slot, window);
+  // A logout in another window may have deleted everything, and keys that were known may be those of other pictures since.
+  const before = (await result(drafts.get(id))) as Stored | undefined;
+  const storedKeys = new Set(before?.pictures.map(({ file }) => file));
   const keys = new Map<Blob, number>();
   // All pictures are written at the same time, because a page that is being left waits for this.
   const placed = content.pictures.map(async ({ file }) => {
     const known = storedFiles.get(file);
-    // A logout in another window may have deleted all pictures.
-    const isStored = known !== undefined && (await result(files.count(known))) > 0;
+    const isStored = known !== undefined && storedKeys.has(known);
     keys.set(file, isStored ? known : ((await result(files.add(file))) as number));
   });
   await Promise.all(placed);
-  const id = idOf(slot, window);
   const pictures = content.pictures.map(({ file, ...picture }) => ({ ...picture, file: keys.get(file)! }));
   drafts.put({ ...slot, ...content, id, window, at: Date.now(), pictures } satisfies Stored);
   const kept = new Set(keys.values());
-  for (const key of filesOf.get(id) ?? []) if (!kept.has(key)) files.delete(key);
+  for (const key of storedKeys) if (!kept.has(key)) files.delete(key);
   commit();
   const stored = done.then(() => {
-    filesOf.set(id, kept);
     for (const [file, key] of keys) storedFiles.set(file, key);
   });
   stored.catch(() => {});
@@ -99,9 +98,7 @@ export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
     found.find((draft) => draft.window === window) ?? found.find((draft) => !living?.has(draft.window));
   if (taken === undefined || (taken.window !== window && living === undefined)) return oldDraft(slot);
   drafts.delete(taken.id);
-  const id = idOf(slot, window);
-  drafts.put({ ...taken, window, id });
-  filesOf.set(id, new Set(taken.pictures.map(({ file }) => file)));
+  drafts.put({ ...taken, window, id: idOf(slot, window) });
   const pictures = taken.pictures.map(async (picture) => {
     const file = (await result(files.get(picture.file))) as Blob | undefined;
     if (file === undefined) return [];
