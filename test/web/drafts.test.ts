@@ -384,6 +384,16 @@ t.test('a draft written after a logout in another window keeps its own pictures'
   t.same(await second.locator('.attachments .file').allTextContents(), ['large.png · 5 KB']);
 });
 
+t.test('drafts are kept after the browser has closed its database', async (t) => {
+  const { first } = await twoWindows(t, 'closed-database');
+  await write(first, 'Before');
+  const devTools = await first.context().newCDPSession(first);
+  await devTools.send('Storage.clearDataForOrigin', { origin: url, storageTypes: 'indexeddb' });
+  await first.fill('#note-text', 'After');
+  await isKept(first, 'After');
+  t.equal(await first.textContent('#compose .error'), '');
+});
+
 t.test('a browser that keeps nothing says so once, and asks before words are left', async (t) => {
   const { page, dialogs } = await visit(t, browser);
   await page.addInitScript("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }");

@@ -216,13 +216,7 @@ function idOf({ feed, note }: Slot, window: string): string {
 
 /** A transaction over both stores; `done` settles with it. */
 async function open() {
-  database ??= openDatabase();
-  // A failure may pass, such as one for want of room.
-  const opened = await database.catch((error) => {
-    database = undefined;
-    throw error;
-  });
-  const transaction = opened.transaction(['drafts', 'files'], 'readwrite');
+  const transaction = await begin();
   const done = new Promise<void>((resolve, reject) => {
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error);
@@ -236,6 +230,19 @@ async function open() {
     commit: () => transaction.commit(),
     done,
   };
+}
+
+/** Opens the database once more if its connection was closed, as browsers do when they clear data or lack memory. */
+async function begin(isSecond = false): Promise<IDBTransaction> {
+  database ??= openDatabase();
+  try {
+    return (await database).transaction(['drafts', 'files'], 'readwrite');
+  } catch (error) {
+    // A failure may pass, such as one for want of room.
+    database = undefined;
+    if (isSecond || (error as DOMException).name !== 'InvalidStateError') throw error;
+    return begin(true);
+  }
 }
 
 async function openDatabase(): Promise<IDBDatabase> {
