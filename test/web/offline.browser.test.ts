@@ -467,11 +467,15 @@ t.test('a form of another site forgets nothing that was kept', async (t) => {
   t.match(await page.textContent('article'), 'Words to keep');
 });
 
-t.test('another app shares a text, a link and a picture', async (t) => {
+/** Where the manifest wants other apps to share. */
+async function shareTarget(): Promise<string> {
   const { share_target } = (await ask(`${url}/manifest.webmanifest`)).json;
-  const action = new URL(share_target.action, `${url}/manifest.webmanifest`).href;
-  const { page, ...faults } = await visit(t, browser);
-  await read(page, `${url}/shared-feed`);
+  return new URL(share_target.action, `${url}/manifest.webmanifest`).href;
+}
+
+/** Shares a text, a link and a picture, as another app does. */
+async function share(page: Page): Promise<void> {
+  const action = await shareTarget();
   await page.evaluate(`(() => {
     const form = document.createElement('form');
     Object.assign(form, { method: 'post', enctype: 'multipart/form-data', action: '${action}', hidden: true });
@@ -487,6 +491,12 @@ t.test('another app shares a text, a link and a picture', async (t) => {
     form.submit();
   })()`);
   await page.waitForURL(`${url}/?shared=1`);
+}
+
+t.test('another app shares a text, a link and a picture', async (t) => {
+  const { page, ...faults } = await visit(t, browser);
+  await read(page, `${url}/shared-feed`);
+  await share(page);
   await page.goto(`${url}/shared-feed?shared=1`);
   await page.waitForSelector('.attachments li');
   t.match(await page.inputValue('#note-text'), 'Look at this\n\nhttps://example.org/x');
@@ -495,9 +505,52 @@ t.test('another app shares a text, a link and a picture', async (t) => {
   await page.goto(`${url}/other-feed?shared=1`);
   t.equal(await page.inputValue('#note-text'), '', 'once');
   t.same(faults, { violations: [], errors: [], dialogs: [] });
-  const { status, headers } = await ask(action, { method: 'POST', body: new FormData() });
+  const { status, headers } = await ask(await shareTarget(), { method: 'POST', body: new FormData() });
   t.equal(status, 303);
   t.equal(headers.get('location'), '/');
+});
+
+/** Holds up the reading of pictures until `held` is resolved. */
+const HOLD_PICTURES = `{
+  const read = Blob.prototype.arrayBuffer;
+  globalThis.held = Promise.withResolvers();
+  Blob.prototype.arrayBuffer = async function () {
+    await held.promise;
+    return read.call(this);
+  };
+}`;
+
+t.test('what another app shared is not forgotten before its picture is in the box', async (t) => {
+  const { page } = await visit(t, browser);
+  await read(page, `${url}/shared-slowly`);
+  await share(page);
+  const other = await page.context().newPage();
+  await page.addInitScript(HOLD_PICTURES);
+  await page.goto(`${url}/shared-slowly?shared=1`);
+  const isFilled = async () => (await page.inputValue('#note-text')).startsWith('Look at this');
+  t.ok(await eventually(isFilled));
+  await other.goto(`${url}/other-shared?shared=1`);
+  await other.waitForSelector('.attachments li');
+  await page.evaluate('held.resolve()');
+  await page.waitForURL(`${url}/shared-slowly`);
+  await page.reload();
+  await page.waitForSelector('.attachments li');
+});
+
+t.test('a feed that takes no pictures keeps what was shared for another one', async (t) => {
+  const { page } = await visit(t, browser);
+  await read(page, `${url}/shared-before`);
+  await share(page);
+  await page.context().route(`${url}/shared-pictureless?shared=1`, async (route) => {
+    const answer = await route.fetch();
+    const body = (await answer.text()).replace('<div class="pictures"', '<div');
+    await route.fulfill({ response: answer, body });
+  });
+  await page.goto(`${url}/shared-pictureless?shared=1`);
+  await page.click('.toast:has-text("takes no pictures") button');
+  await page.waitForURL(`${url}/?shared=1`);
+  await page.goto(`${url}/shared-before?shared=1`);
+  await page.waitForSelector('.attachments li');
 });
 
 /** Whether the draft is stored, so that the page may be left. */

@@ -53,12 +53,13 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     void clear();
   });
 
-  /** Writes what is in the box now. Changes while it is written are written together. */
-  function changed(): void {
+  /** Writes what is in the box now. Changes while it is written are written together. Settles once all are written. */
+  function changed(): Promise<void> {
     isDirty = true;
     writing ??= write().finally(() => {
       writing = undefined;
     });
+    return writing;
   }
 
   async function write(): Promise<void> {
@@ -96,7 +97,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     if (draft !== undefined) box.restore(draft);
     // What came back is stored already.
     isDirty = false;
-    if (isWritten) changed();
+    if (isWritten) void changed();
     if (draft === undefined) return false;
     find(line, 'span').textContent = `Your draft of ${timeText(draft.at)} is back.`;
     line.hidden = false;
@@ -106,8 +107,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   /** Deletes the draft of a box that was emptied or is closed. What was typed since stays one. */
   async function clear(): Promise<void> {
     line.hidden = true;
-    changed();
-    await writing;
+    await changed();
   }
 
   return {

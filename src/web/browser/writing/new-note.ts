@@ -1,7 +1,7 @@
 import { keepForLater } from '../keeping/outbox.ts';
 import { forgetPrefill, prefill } from '../keeping/prefill.ts';
 import { showWaiting } from '../keeping/waiting.ts';
-import { find } from '../page/elements.ts';
+import { find, ROOT } from '../page/elements.ts';
 import { valuesOf } from '../page/fields.ts';
 import { forFeed, isRefused, isUnanswered, RequestFailed } from '../page/send.ts';
 import { toast } from '../page/toast.ts';
@@ -46,8 +46,18 @@ export function newNote(form: HTMLFormElement): Box {
       toast('The box holds a draft: post or clear it, then load this page again to add what was shared.');
       return;
     }
+    if (brought.files.length > 0 && !box.pictures) {
+      const run = () => location.assign(`${ROOT}/?shared=1`);
+      toast('This feed takes no pictures, so what was shared is kept for another one.', {
+        label: 'Choose a feed',
+        run,
+      });
+      return;
+    }
     box.fill(brought);
-    draft.changed();
+    // The page may be left while large pictures are prepared.
+    await box.pictures?.all();
+    await draft.changed();
     await forgetPrefill();
   }
 
