@@ -446,6 +446,31 @@ const POSTS_KEPT = `new Promise((done) => {
   };
 })`;
 
+t.test('locking or deleting a feed forgets its posts without a service worker, too', async (t) => {
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  for (const name of ['left-locked', 'left-deleted']) {
+    await new FeedClient(url, name, { 'x-feed-password': 'of the feed' }).post('Before');
+    await page.goto(`${network.url}/${name}`);
+    await page.fill('[name=password]', 'of the feed');
+    await page.press('[name=password]', 'Enter');
+    await page.waitForSelector('article');
+    network.loses = `POST /${name} `;
+    await write(page, 'Not sent');
+    await page.waitForSelector('#waiting li');
+    await page.goto(`${network.url}/${name}/settings`);
+    if (name === 'left-locked') {
+      await page.click('text=Lock in this browser');
+      await page.waitForSelector('text=This feed is locked');
+    } else {
+      await page.fill('form[action$="/delete"] input', name);
+      await page.click('form[action$="/delete"] button');
+      await page.waitForURL(`${network.url}/`);
+    }
+    t.ok(await eventually(async () => (await page.evaluate(POSTS_KEPT)) === 0), name);
+    network.loses = undefined;
+  }
+});
+
 t.test('a form of another site forgets nothing that was kept', async (t) => {
   const { page } = await visit(t, browser);
   const address = `${url}/kept-from-others`;

@@ -50,11 +50,12 @@ addEventListener('submit', ({ defaultPrevented, target, submitter }) => {
   if (asked && form.closest('dialog')) sent.add(asked);
 });
 
-// A lock does not fail if the service can be reached, so drafts go at once. Listens at the window, so that `reachable.ts` comes first.
+// A lock does not fail if the service can be reached, so drafts and waiting posts go at once. Listens at the window, so that
+// `reachable.ts` comes first.
 addEventListener('submit', (event) => {
   if (event.defaultPrevented || (event.submitter as HTMLButtonElement | null)?.value !== 'lock') return;
   forgetFeed(feedOfPage());
-  forgetBefore(event, draftKey);
+  forgetBefore(event, draftKey, feedOfPage());
 });
 
 function askForNewLinks(readId: string): void {

@@ -1,4 +1,6 @@
+import { ROOT } from '../page/elements.ts';
 import { forgetFeed } from './feeds.ts';
+import { forgetPosts } from './outbox.ts';
 import { holdWindow, livingWindows } from './window.ts';
 
 /**
@@ -126,22 +128,22 @@ export async function deleteDraft(slot: Slot): Promise<void> {
   await deleteDrafts((draft) => draft.id === id);
 }
 
-/** Deletes the drafts of a feed, or all, in all windows. Never fails. */
-async function forgetDrafts(feed?: string): Promise<void> {
+/** Deletes the drafts of a feed, and its posts that wait, in all windows. Never fails. */
+async function forgetWritten(feed: string, name: string): Promise<void> {
   try {
-    for (const key of Object.keys(localStorage))
-      if (key.startsWith(feed ?? PREFIX)) localStorage.removeItem(key);
-    await deleteDrafts((draft) => feed === undefined || draft.feed === feed);
+    for (const key of Object.keys(localStorage)) if (key.startsWith(feed)) localStorage.removeItem(key);
+    await Promise.allSettled([deleteDrafts((draft) => draft.feed === feed), forgetPosts(`${ROOT}/${name}`)]);
   } catch {
     // Where nothing can be stored, nothing is.
   }
 }
 
 /**
- * Deletes drafts before a form is sent, because a page that is left may not finish deleting. Call it after all listeners that may
- * prevent the sending.
+ * Deletes drafts and posts before a form is sent, because a page that is left may not finish deleting. Call it after all listeners
+ * that may prevent the sending.
+ * @param feed key of its drafts
  */
-export function forgetBefore(event: SubmitEvent, feed?: string): void {
+export function forgetBefore(event: SubmitEvent, feed: string, name: string): void {
   if (event.defaultPrevented) return;
   event.preventDefault();
   const form = event.target as HTMLFormElement;
@@ -152,7 +154,7 @@ export function forgetBefore(event: SubmitEvent, feed?: string): void {
     pressed.value = submitter.value;
     form.append(pressed);
   }
-  void forgetDrafts(feed).then(() => HTMLFormElement.prototype.submit.call(form));
+  void forgetWritten(feed, name).then(() => HTMLFormElement.prototype.submit.call(form));
 }
 
 /** Whether any draft is kept, also one that `oldDraft` would take. */
@@ -174,13 +176,13 @@ export function markFeed(feed: string, name: string): void {
   }
 }
 
-/** Forgets the feed that was marked, and its drafts. */
+/** Forgets the feed that was marked, its drafts, and its posts that wait. */
 export function forgetMarked(): void {
   try {
     const [feed = '', name = ''] = sessionStorage.getItem(LEAVING)?.split('/') ?? [];
     sessionStorage.removeItem(LEAVING);
     forgetFeed(name);
-    if (feed.startsWith(PREFIX)) void forgetDrafts(feed);
+    if (feed.startsWith(PREFIX)) void forgetWritten(feed, name);
   } catch {
     // Then there are no drafts either.
   }
