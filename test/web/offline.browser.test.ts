@@ -231,6 +231,22 @@ t.test('a post for which there is no room does not keep others back', async (t) 
   await page.waitForSelector('#waiting .error:has-text("This feed is full")');
 });
 
+t.test('a post is tried again though the service was in reach all the time', async (t) => {
+  await new FeedClient(url, 'tried-again').post('Before');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.clock.install();
+  await page.goto(`${network.url}/tried-again`);
+  network.loses = 'POST /tried-again ';
+  await write(page, 'Kept');
+  await page.waitForSelector('#waiting li');
+  const tried = page.waitForEvent('requestfailed');
+  await page.clock.fastForward(5_001);
+  await tried;
+  network.loses = undefined;
+  await page.clock.fastForward(30_001);
+  await page.waitForSelector('article:has-text("Kept")');
+});
+
 t.test('what is taken back in one window is not called sent in another', async (t) => {
   await new FeedClient(url, 'two-windows').post('Before');
   const { page } = await visit(t, browser);

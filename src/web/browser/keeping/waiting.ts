@@ -5,6 +5,9 @@ import { REACHED } from '../reading/live.ts';
 import type { DraftContent } from './drafts.ts';
 import { onOutboxChange, sendWaiting, takeBack, type WaitingPost, waiting } from './outbox.ts';
 
+/** What waits is tried again after so long, ms, the first time and later: nothing tells the page that its post would succeed now. */
+const [FIRST_RETRY_MS, RETRY_MS] = [5_000, 30_000];
+
 interface Box {
   readonly isEmpty: () => boolean;
   readonly fill: (content: DraftContent) => void;
@@ -22,6 +25,7 @@ export function showWaiting(path: string, box: Box): void {
   const template = find<HTMLTemplateElement>(root, 'template');
   let shownKeys = new Set<string>();
   const sent = new Set<string>();
+  let retry: ReturnType<typeof setTimeout> | undefined;
   onOutboxChange((key) => {
     sent.add(key);
     void show();
@@ -38,6 +42,8 @@ export function showWaiting(path: string, box: Box): void {
     // A post that is gone and was not sent was taken back or forgotten, perhaps in another window.
     const left = [...shownKeys].filter((key) => !keys.has(key) && sent.has(key)).length;
     shownKeys = keys;
+    clearTimeout(retry);
+    if (posts.some(({ refusal }) => refusal === undefined)) retryIn(FIRST_RETRY_MS);
     root.hidden = posts.length === 0;
     list.replaceChildren(...posts.map(itemOf));
     if (left === 0) return;
@@ -45,6 +51,14 @@ export function showWaiting(path: string, box: Box): void {
       left === 1 ? 'The note that was kept here is sent.' : `${left} notes that were kept here are sent.`,
     );
     box.sent();
+  }
+
+  /** A retry that fails is repeated; one that does not changes the outbox, which is shown then. */
+  function retryIn(ms: number): void {
+    clearTimeout(retry);
+    retry = setTimeout(async () => {
+      if (!(await sendWaiting())) retryIn(RETRY_MS);
+    }, ms);
   }
 
   function itemOf(post: WaitingPost): HTMLElement {
