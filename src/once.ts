@@ -1,4 +1,7 @@
-/** Does the work at the first call only, and again if it failed: a module may not load while too many files are open. */
+/**
+ * Does the work at the first call only, and again if it failed. A module whose own file could not be opened is loaded then; the failure of one
+ * that it imports stays, because Node keeps it.
+ */
 export function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
   const forget = () => {

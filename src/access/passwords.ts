@@ -138,7 +138,7 @@ export class PasswordRenewal {
       await storage.write({ kind: 'set password', ...toFeed(feed), passwordHash });
     } catch (cause) {
       const code = cause instanceof Refusal ? cause.code : 'internal';
-      if (code === 'busy' || code === 'store_unavailable') return;
+      if (code === 'busy') return;
       this.#failed.add(feed.key);
       // The cause may name the feed.
       log.warn('the password of a feed stays in its old form until the next start', {

@@ -4,8 +4,8 @@ import type { HttpResponse } from './uws.ts';
 /** The most of a chunked body at once, bytes: the binding keeps what the socket does not take. */
 const PIECE_BYTES = 256 * 1024;
 /**
- * The same while the binding keeps something. It sends that only on the next write, whose bytes have to fit into the room
- * that a socket has when it reports some, or more and more are kept.
+ * The same while the binding keeps something. It sends that only at the next write, which must be smaller than the room that
+ * a socket reports, or what is kept grows.
  */
 const PIECE_BEHIND_BYTES = 16 * 1024;
 

@@ -4,7 +4,7 @@ import type { Feed } from '../feeds/feed.ts';
 import { dateOfId, datePrefixOfId } from '../feeds/ids.ts';
 import { expiryOf, noteKey } from '../feeds/keeping.ts';
 import { MAX_TEXT_BYTES } from '../feeds/limits.ts';
-import { parseNoteFile } from '../feeds/names.ts';
+import { noteFile, parseNoteFile } from '../feeds/names.ts';
 import type { NewNote, NoteMeta } from '../feeds/note.ts';
 import { type NoteType, typeName } from '../feeds/note-types.ts';
 import { wrongFormat } from '../feeds/picture-bytes.ts';
@@ -24,7 +24,7 @@ import type { OperatorRecords } from '../storage/operator-records.ts';
 import type { Storage, Written } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { WorkerPool } from '../worker-pool.ts';
-import { toFeed } from '../writing/command.ts';
+import { type Import, toFeed } from '../writing/command.ts';
 import type { ImportOutcome } from '../writing/decide.ts';
 import { feedEtag } from '../writing/etags.ts';
 import { type FeedLimits, refusePicture } from '../writing/limits.ts';
@@ -48,7 +48,7 @@ interface ImportingParts {
   readonly storage: Pick<Storage, 'feed' | 'stat' | 'write'> & {
     readonly records: Pick<OperatorRecords, 'find'>;
   };
-  readonly posting: Pick<Posting, 'import'>;
+  readonly posting: Pick<Posting, 'import' | 'target'>;
   readonly checks: WorkerPool;
   readonly limits: FeedLimits;
   readonly maxImageBytes: number;
@@ -104,6 +104,7 @@ class ImportRun {
   /** How many of the skipped notes have expired: the feed does not have these. */
   #expired = 0;
   #feed: Feed | undefined;
+  #target: Import['target'] | undefined;
   #settings: ZippedFile | undefined;
   #batch: NewNote[] = [];
   /** Their bytes, which other threads read without a copy. Used again, because dropped buffers are collected late. */
@@ -204,38 +205,49 @@ class ImportRun {
     [this.#batch, this.#batchBytes] = [[], 0];
     let outcomes: readonly ImportOutcome[];
     try {
-      outcomes = await this.#outcomesOf(notes);
+      outcomes = (await this.#import(notes)).outcomes!;
     } catch (error) {
       // A new feed would have none of them, and is not made.
       if (!(error instanceof Refusal) || error.position === undefined) throw error;
       outcomes = notes.map(() => error);
     }
+    const hindered: (readonly [NewNote, ImportOutcome])[] = [];
     for (const [n, outcome] of outcomes.entries()) {
-      const { id, type } = notes[n]!;
-      if (outcome === 'stored') this.#result.imported += 1;
-      else if (outcome === 'skipped') this.#result.skipped += 1;
-      else this.refuse(`${id}.${type}`, outcome);
+      if (outcome === 'skipped' || (outcome !== 'stored' && outcome.code === 'key_reused'))
+        hindered.push([notes[n]!, outcome]);
+      else this.#count(notes[n]!, outcome);
     }
+    if (hindered.length > 0) await this.#storeAgain(hindered);
   }
 
-  /** Notes that others are in the way of are tried again if some were due: a note that has expired frees its key and its file. */
-  async #outcomesOf(notes: readonly NewNote[]): Promise<readonly ImportOutcome[]> {
-    const first = (await this.#import(notes)).outcomes!;
-    const isHindered = first.map(
-      (one) => one === 'skipped' || (one !== 'stored' && one.code === 'key_reused'),
+  /** Stores notes that others are in the way of, unless these are there to stay: a note that has expired frees its key and its file. */
+  async #storeAgain(hindered: readonly (readonly [NewNote, ImportOutcome])[]): Promise<void> {
+    const { storage } = this.#parts;
+    const feed = this.#feed!;
+    const isThere = await Promise.all(
+      hindered.map(([{ id, type }]) => storage.stat(feed, noteFile(id, type)).then(Boolean)),
     );
-    if (!isHindered.includes(true) || !(await this.#sweep())) return first;
-    const again = (await this.#import(notes.filter((_, n) => isHindered[n]))).outcomes!.values();
-    return first.map((one, n) => (isHindered[n] ? again.next().value! : one));
+    const again = hindered.filter(([, outcome], n) => outcome !== 'skipped' || !isThere[n]);
+    for (const one of hindered) if (!again.includes(one)) this.#count(...one);
+    if (again.length === 0) return;
+    await this.#sweep();
+    const notes = again.map(([note]) => note);
+    for (const [n, outcome] of (await this.#import(notes)).outcomes!.entries())
+      this.#count(notes[n]!, outcome);
   }
 
-  /** Removes all notes that are due. Returns whether there were any. */
-  async #sweep(): Promise<boolean> {
-    let { noteCount } = this.#feed!;
-    for (let hasRemoved = false; ; hasRemoved = true) {
+  #count({ id, type }: NewNote, outcome: ImportOutcome): void {
+    if (outcome === 'stored') this.#result.imported += 1;
+    else if (outcome === 'skipped') this.#result.skipped += 1;
+    else this.refuse(`${id}.${type}`, outcome);
+  }
+
+  /** Removes the notes that are due. */
+  async #sweep(): Promise<void> {
+    for (let { noteCount } = this.#feed!; ; ) {
       const written = await this.#parts.storage.write({ kind: 'sweep', ...toFeed(this.#feed!) });
       const { feed } = existing(written, 'feed');
-      if (feed.noteCount >= noteCount) return hasRemoved;
+      if (feed.noteCount >= noteCount) return;
       noteCount = feed.noteCount;
     }
   }
@@ -243,9 +255,11 @@ class ImportRun {
   /** Makes the feed if it is not there. */
   async #import(notes: readonly NewNote[]): Promise<Written> {
     const { storage, posting, limits } = this.#parts;
+    // One for all batches that a new feed has no room for, because it hashes a password.
+    this.#target ??= await posting.target(this.#admitted, this.#caller);
     const written = this.#feed
       ? await storage.write({ kind: 'import', ...toFeed(this.#feed), notes, limits })
-      : await posting.import(this.#admitted, notes, this.#caller);
+      : await posting.import(this.#admitted, this.#target, notes, this.#caller);
     this.#feed = existing(written, 'feed').feed;
     return written!;
   }
@@ -268,7 +282,8 @@ class ImportRun {
     const written = await changeFeed(
       () => storage.feed(target.name),
       async (feed) => {
-        const isAllImported = feed.noteCount <= imported + skipped - this.#expired;
+        const mostNotes = imported + skipped - this.#expired;
+        const isAllImported = feed.noteCount <= mostNotes;
         const takesKeep = (feed.keepDays ?? feed.keepNotes) === undefined && isAllImported;
         const takesImage =
           feed.image === undefined && image !== undefined && parseNoteFile(image)?.type !== 'md';
@@ -280,9 +295,9 @@ class ImportRun {
           ...(takesImage && (await storage.stat(feed, image)) && { image }),
           ...(takesKeep && { keepDays, keepNotes }),
         };
-        const ifMatch = [feedEtag(feed)];
+        const conditions = { ifMatch: [feedEtag(feed)], mostNotes: isAllImported ? mostNotes : undefined };
         try {
-          const written = await storage.write({ kind: 'configure', ...target, ifMatch, settings });
+          const written = await storage.write({ kind: 'configure', ...target, ...conditions, settings });
           return existing(written, 'feed');
         } catch (error) {
           if (error instanceof Refusal && error.code === 'changed') return undefined;

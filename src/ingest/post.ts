@@ -88,7 +88,7 @@ export class Posting {
     const prepared = await preparation.prepare(submission, caller);
     const { text, pictures, notes, isForm } = prepared;
     // After all checks, because it hashes a password.
-    const target = await this.#target(admitted, caller);
+    const target = await this.target(admitted, caller);
     const command: Post = { kind: 'post', name: admitted.name, target, notes, limits, replaces };
     const written = await preparation.store(prepared, () => this.#store(command, admitted, caller));
     const { feed, note } = written;
@@ -108,10 +108,14 @@ export class Posting {
    * Stores notes of an import. If there is no such feed, it is made with them.
    * @throws Refusal as a post; with a `position` if a new feed has no room for any of them
    */
-  async import(admitted: AdmittedPost, notes: readonly NewNote[], caller: Caller): Promise<Written> {
+  async import(
+    admitted: AdmittedPost,
+    target: Import['target'],
+    notes: readonly NewNote[],
+    caller: Caller,
+  ): Promise<Written> {
     const { storage, limits } = this.#parts;
     const { name, feed } = admitted;
-    const target = await this.#target(admitted, caller);
     const command = { kind: 'import', name, target, notes, limits } as const;
     if (feed !== undefined) return existing(await storage.write({ ...command, ...toFeed(feed) }), 'feed');
     return this.#store(command, admitted, caller);
@@ -128,12 +132,16 @@ export class Posting {
         return written;
       }
       const feed = await access.namedFeed(caller, name);
-      target = await this.#target({ ...admitted, feed }, caller);
+      target = await this.target({ ...admitted, feed }, caller);
     }
     throw new Refusal('busy', 'The feed changes too often. Try again in a moment.');
   }
 
-  async #target(
+  /**
+   * What a post or an import is stored in. Hashes the password of a new feed.
+   * @throws Refusal
+   */
+  async target(
     { feed, readId, condition }: AdmittedPost,
     { feedPassword: password }: Caller,
   ): Promise<Post['target']> {

@@ -105,11 +105,11 @@ async function redirectToProvider(
   signIn: SignIn,
   asked: (name: string) => string | undefined,
 ): Promise<Answer> {
-  const wanted = nextPath(asked('next'));
-  const next = wanted.length <= MAX_SIGN_IN_NEXT_LENGTH ? wanted : '/';
+  const next = nextPath(asked('next'));
+  const kept = next.length <= MAX_SIGN_IN_NEXT_LENGTH ? next : '/';
   const provider = asked('provider') ?? '';
   if (!signIn.has(provider)) return redirectToLogin(exchange, next, { code: 'sign_in_failed' });
-  const started = await signIn.start(provider, next, cookieScopeOf(exchange), exchange);
+  const started = await signIn.start(provider, kept, cookieScopeOf(exchange), exchange);
   if (typeof started === 'string') return redirectToLogin(exchange, next, { code: started, provider });
   return redirect(started.url, [started.cookie]);
 }

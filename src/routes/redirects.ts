@@ -2,7 +2,7 @@ import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 
-/** Longest path of the login page with `next`, bytes: proxies take 8 KiB of a request line, errors are added to it. */
+/** Longest path of the login page with `next`, bytes: proxies take request lines of 8 KiB, and the parameters of an error are added. */
 const MAX_LOGIN_PATH_LENGTH = 7_500;
 
 /** Redirects to a path of this instance and sets cookies. */

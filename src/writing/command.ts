@@ -49,7 +49,7 @@ export interface Post {
   readonly replaces?: boolean | undefined;
 }
 
-/** Stores notes that come from elsewhere. Each is decided by itself: one that is there is skipped, one that does not fit is refused. A new feed takes one at least. */
+/** Stores notes that come from elsewhere. Each is decided by itself: one that is there is skipped, one that does not fit is refused. A new feed is made only if it takes one. */
 export interface Import extends Omit<OfFeed, 'target'> {
   readonly kind: 'import';
   readonly target: ExistingFeed | NewFeed;
@@ -89,6 +89,8 @@ interface Remove extends OfNote {
 export interface Configure extends OfFeed {
   readonly kind: 'configure';
   readonly settings: Partial<FeedSettings>;
+  /** Refused as `changed` if the feed has more notes. */
+  readonly mostNotes?: number | undefined;
 }
 
 /** Replaces or, undefined, removes the password. */

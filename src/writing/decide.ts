@@ -335,7 +335,12 @@ function storedContent(content: NoteContent): Pick<Note, 'size' | 'content'> {
   return { size: contentSize(content), content: text };
 }
 
-function decideSettings(feed: Feed, { settings }: Configure, { readIdHolder, hasImage }: State): Effects {
+function decideSettings(
+  feed: Feed,
+  { settings, mostNotes = Infinity }: Configure,
+  { readIdHolder, hasImage }: State,
+): Effects {
+  if (feed.noteCount > mostNotes) throw new Refusal('changed', 'The feed has other notes by now.');
   const { readId = feed.readId, image = feed.image } = settings;
   if (image !== feed.image && !(hasImage && isPicture(image!)))
     throw new Refusal('invalid_request', 'image must be the file of a picture note of this feed.');

@@ -44,7 +44,7 @@ export class OperatedService {
    * @throws Error with a sentence for people
    */
   async ask<N extends Answers>(method: string, path: string, body?: unknown): Promise<Json<N>> {
-    return (await (await this.#send(method, path, body)).json()) as Json<N>;
+    return JSON.parse(await this.#send(method, path, body)) as Json<N>;
   }
 
   /** As `ask`, for operations that answer without a body. */
@@ -64,14 +64,15 @@ export class OperatedService {
     const items: Item[] = [];
     for (let after: string | null = ''; after !== null && items.length < most; ) {
       const query = queryOf({ ...parameters, limit: Math.min(MAX_LIMIT, most - items.length), after });
-      const page = (await (await this.#send('GET', `${path}?${query}`)).json()) as P;
+      const page = JSON.parse(await this.#send('GET', `${path}?${query}`)) as P;
       items.push(...itemsIn(page));
       after = page.next;
     }
     return items;
   }
 
-  async #send(method: string, path: string, body?: unknown): Promise<Response> {
+  /** Returns the body of the answer. */
+  async #send(method: string, path: string, body?: unknown): Promise<string> {
     const limit = path.startsWith('/images/') ? this.#limits.images : this.#limits.others;
     for (let attempt = 1; ; attempt += 1) {
       const signal = AbortSignal.timeout(limit);
@@ -82,7 +83,8 @@ export class OperatedService {
         headers: { authorization: `Bearer ${this.#token}` },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }).catch(() => undefined);
-      if (reply?.ok) return reply;
+      const answer = reply?.ok ? await reply.text().catch(() => undefined) : undefined;
+      if (answer !== undefined) return answer;
       if (signal.aborted)
         throw new Error(
           `The service at ${this.#url} has not answered within ${limit / 60_000} minutes. It may do what was asked all the same.`,
