@@ -30,7 +30,7 @@ export interface ShownPage extends NotePage<Note> {
  * @throws Refusal `busy` if too many tasks wait
  */
 export async function shownFrom(
-  asked: Pick<AskedNotes, 'page' | 'has'>,
+  asked: Pick<AskedNotes, 'page' | 'has' | 'isFirst' | 'isOfAll'>,
   { feed, ...first }: LoadedPage,
   limit: number,
   attachments: Attachments,
@@ -54,8 +54,9 @@ export async function shownFrom(
     if (count === page.notes.length) next = page.next;
     if (leftOut === 0 || count < page.notes.length || next === undefined) break;
     if (more >= MAX_MORE) {
-      // A search that has asked its index often enough gives empty pages.
-      if (notes.length > 0 || page.notes.length === 0) break;
+      // A search that has asked its index often enough gives empty pages. Only the first page of all notes is kept, so only for it a
+      // request may read as many as there are.
+      if (notes.length > 0 || page.notes.length === 0 || !asked.isFirst || !asked.isOfAll) break;
       // Pages of plain files may need no turn of the event loop.
       await nextTurn();
     }

@@ -81,6 +81,8 @@ keep_written() {
   else
     rm -f "$kept"
     say "Your text is still in $written"
+    # The other files hold names and passwords.
+    rm -f "$work/config" "$work/feeds" "$work/head" "$work/answer" "$work/body"
     work=''
   fi
 }

@@ -98,6 +98,8 @@ async function pagesOf(all: readonly Note[], limit: number, tag?: string) {
     const notesOfTag = {
       page: (_: unknown, limit: number, before?: Position) => storage.page(feed, { limit, before, tag }),
       has: async ({ meta }: Note) => tag === undefined || meta.tags.includes(tag),
+      isFirst: before === undefined,
+      isOfAll: tag === undefined,
     };
     const { notes, next } = await shownFrom(notesOfTag, page, limit, attachments);
     pages.push(notes.map(({ id }) => id));
@@ -179,7 +181,7 @@ t.test(
   },
 );
 
-t.test('no number of pictures that are left out ends a view without a note', async (t) => {
+t.test('no number of pictures that are left out ends the first page of all without a note', async (t) => {
   const many = Array.from({ length: 990 }, () => ({ of: 990 }));
   const all = [...many, { shows: many.map((_, n) => n) }, { shows: [] }];
   const { pages, more } = await pagesOf(notesOf(all), 50);
@@ -192,7 +194,12 @@ t.test('a search that gives no more notes ends a view', async (t) => {
     meta: { ...note.meta, unlisted: true as const },
   }));
   const next = { createdAt: 1, file: pictureOf(0) };
-  const found = { page: async () => ({ notes: [], next }), has: async () => true };
+  const found = {
+    page: async () => ({ notes: [], next }),
+    has: async () => true,
+    isFirst: true,
+    isOfAll: true,
+  };
   const attachments = new Attachments({ ...storageOf([]), renderer }, PLACE);
   const page = await shownFrom(found, { feed, notes: unlisted, next }, 50, attachments);
   t.match(page, { notes: [], next: /./ });

@@ -64,7 +64,8 @@ export function showFeeds(section: HTMLElement): void {
       const now = keptFeeds();
       const isNew = ({ name }: KeptFeed) => before.every((feed) => feed.name !== name);
       const isBack = ({ name }: KeptFeed) => !names.has(name) || now.some((feed) => feed.name === name);
-      writeFeeds([...now.filter(isNew), ...before.filter(isBack)]);
+      const asItIs = (feed: KeptFeed) => now.find(({ name }) => name === feed.name) ?? feed;
+      writeFeeds([...now.filter(isNew), ...before.filter(isBack).map(asItIs)]);
       section.hidden = false;
       const items = new Map(
         [...states, ...list.children].map((item) => [(item as HTMLElement).dataset.feed, item]),

@@ -6,7 +6,7 @@ import type { DraftContent } from './drafts.ts';
 import { onOutboxChange, sendWaiting, takeBack, type WaitingPost, waiting } from './outbox.ts';
 
 /** What waits is tried again after so long, ms, the first time and later: nothing tells the page that its post would succeed now. */
-const [FIRST_RETRY_MS, RETRY_MS] = [5_000, 30_000];
+const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 10 * 60_000];
 
 interface Box {
   readonly isEmpty: () => boolean;
@@ -53,11 +53,11 @@ export function showWaiting(path: string, box: Box): void {
     box.sent();
   }
 
-  /** A retry that fails is repeated; one that does not changes the outbox, which is shown then. */
+  /** Tries again after a failure, later each time. After a success the outbox has changed, so `show` decides whether anything waits. */
   function retryIn(ms: number): void {
     clearTimeout(retry);
     retry = setTimeout(async () => {
-      if (!(await sendWaiting())) retryIn(RETRY_MS);
+      if (document.hidden || !(await sendWaiting())) retryIn(Math.min(2 * ms, LONGEST_RETRY_MS));
     }, ms);
   }
 

@@ -36,7 +36,7 @@ interface DraftedBox {
 export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   const line = find<HTMLElement>(form, '.restored');
   let isDirty = false;
-  let writing: Promise<void> | undefined;
+  let writing: Promise<boolean> | undefined;
   let restoring: Promise<boolean> | undefined;
   /** The last write is stored, or will be even if the page is left. Changes since then make the box dirty. */
   let isSafe = true;
@@ -53,8 +53,8 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     void clear();
   });
 
-  /** Writes what is in the box now. Changes while it is written are written together. Settles once all are written. */
-  function changed(): Promise<void> {
+  /** Writes what is in the box now. Changes while it is written are written together. Settles once all are written: whether they are kept. */
+  function changed(): Promise<boolean> {
     isDirty = true;
     writing ??= write().finally(() => {
       writing = undefined;
@@ -62,7 +62,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     return writing;
   }
 
-  async function write(): Promise<void> {
+  async function write(): Promise<boolean> {
     // A draft that is not read yet must not be overwritten by newly typed text.
     await restoring;
     while (isDirty) {
@@ -82,6 +82,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
         isBroken = content !== undefined;
       }
     }
+    return !isBroken;
   }
 
   /** Puts the draft, if there is one, into the box and tells the person. Returns whether there was one. */

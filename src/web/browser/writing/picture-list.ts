@@ -28,6 +28,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   ) as [number, number, number];
   const rows = new Map<Element, Row>();
   /** Settles when all pictures are as they were asked for, one after the other: added, or without their position. */
+  let keptPosition = '';
   let ready: Promise<unknown> = Promise.resolve();
   let dragged: Row | undefined;
 
@@ -58,6 +59,12 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     problem.textContent = '';
     for (const file of [...files])
       ready = ready.then(() => addOne(file)).catch(() => refuse(`${file.name} cannot be read.`));
+  }
+
+  /** Of a note that is being sent, nothing can be changed any more. */
+  function unlessSent(work: () => void): void {
+    if (text.readOnly) toast('The note is being sent.');
+    else work();
   }
 
   /** Beside what was said of others. */
@@ -100,13 +107,14 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     row.alt.value = picture.alt;
     row.alt.addEventListener('input', () => describe(row));
     onActions(item, {
-      up: () => move(row, item.previousElementSibling, 'before'),
-      down: () => move(row, item.nextElementSibling, 'after'),
-      insert: () => insertBlock(text, referenceOf(row)),
-      clean: () => {
-        ready = ready.then(() => removePosition(row));
-      },
-      remove: () => remove(row),
+      up: () => unlessSent(() => move(row, item.previousElementSibling, 'before')),
+      down: () => unlessSent(() => move(row, item.nextElementSibling, 'after')),
+      insert: () => unlessSent(() => insertBlock(text, referenceOf(row))),
+      clean: () =>
+        unlessSent(() => {
+          ready = ready.then(() => removePosition(row));
+        }),
+      remove: () => unlessSent(() => remove(row)),
     });
     rows.set(item, row);
     list.append(item);
@@ -147,13 +155,14 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     try {
       const file = await withoutMetadata(row.picture.file);
       if (file === undefined) {
-        notice.textContent = 'The position cannot be removed here, because the picture is animated.';
+        notice.textContent = keptPosition =
+          'The position cannot be removed here, because the picture is animated.';
         return;
       }
       // Its alternative text may have been typed meanwhile.
       show(row, { ...row.picture, file, holdsPosition: false });
     } catch {
-      notice.textContent = 'The position cannot be removed in this browser.';
+      notice.textContent = keptPosition = 'The position cannot be removed in this browser.';
       return;
     }
     notice.textContent = 'The position is removed.';
@@ -200,6 +209,12 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
       // More may be added meanwhile.
       for (let known: unknown; known !== ready; await known) known = ready;
       return inOrder().map(({ picture }) => picture);
+    },
+    /** Why a position could not be removed since this was asked for the last time; empty if none was to be. */
+    takeKeptPosition(): string {
+      const was = keptPosition;
+      keptPosition = '';
+      return was;
     },
     /** Those that are prepared. */
     now: () => inOrder().map(({ picture }) => picture),
