@@ -34,7 +34,7 @@ const MARKS_SHARE = 4;
 export class DataFolderWatch {
   readonly #dir: string;
   readonly #say: (notice: WatchNotice) => void;
-  readonly #changedSince: number | undefined;
+  #changedSince: number | undefined;
   #events: boolean;
   readonly #folders = new Map<FeedName, WatchedFolder>();
   /** Feeds whose folders could not be read when they were to be watched; each round tries again. */
@@ -123,6 +123,7 @@ export class DataFolderWatch {
     }
     if (!this.#hasSeenAll) void collectGarbage(this.#heapBefore);
     this.#hasSeenAll = true;
+    this.#changedSince = undefined;
   }
 
   #lookAtRoot(): void {

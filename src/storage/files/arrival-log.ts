@@ -18,7 +18,7 @@ export class ArrivalLog {
   readonly #unplaced: Map<NoteFile, Entry>;
   /** Those without a place that came since there is a log. */
   readonly #new: Set<NoteFile>;
-  /** What came up to this time had its place at the last look. */
+  /** All that came until this time has its place. */
   #settled: number;
   #isFull = false;
 
@@ -80,7 +80,7 @@ export class ArrivalLog {
         const isNew = this.#new.delete(entry.file);
         const arrival = arrivals[n];
         if (!arrival) continue;
-        const isLate = isNew && arrival.at <= this.#settled && this.#settled - arrival.at <= MAX_LAG_MS;
+        const isLate = isNew && arrival.at <= this.#settled && until - arrival.at <= MAX_LAG_MS;
         if (isLate) entry.arrivedAt = this.#settled += 1;
         this.#placed.set(entry.file, isLate ? { ...arrival, at: this.#settled } : arrival);
       }

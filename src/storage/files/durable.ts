@@ -161,7 +161,7 @@ export class DurableWriter {
   /** Gives a folder a temp name, which is returned, and syncs its parent. After a failure it has its name again. */
   moveAway(parent: string, name: string): Promise<string> {
     return this.#orUndone(parent, async (undo) => {
-      // Otherwise it would be undone in another folder of that name.
+      // What is left there is kept by its path, so later it would be done in a new folder of that name.
       await this.#finish(join(parent, name));
       const temp = tempName();
       fs.renameSync(join(parent, name), join(parent, temp));
@@ -312,7 +312,8 @@ function keep(path: string, before: string, isSecond: boolean): string | undefin
   }
 }
 
-function isPassing(error: unknown): boolean {
+/** Whether the disk may let the same be done later. */
+export function isPassing(error: unknown): boolean {
   return PASSING.has(errorCode(error) ?? '');
 }
 

@@ -64,13 +64,14 @@ export async function hasFile(dir: string, feed: IndexedFeed, { image }: Lookups
 
 /** Which notes to be imported are there, also those that the watch has not reported yet, and which of their keys are taken. */
 export async function presentOf(
-  { dir, keeper }: LookupParts,
+  { dir, keeper, writer }: LookupParts,
   feed: IndexedFeed,
   { imported = [] }: Lookups,
   now: number,
 ): Promise<Pick<State, 'present' | 'heldKeys'>> {
   const present = new Set<NoteFile>();
   const heldKeys = new Set<string>();
+  if (imported.length > 0) await writer.finish(join(dir, feed.name));
   for (const { id, type, meta } of imported) {
     const file = noteFile(id, type);
     if (feed.notes.get(file) || (await isThere(join(dir, feed.name, file)))) present.add(file);
@@ -94,12 +95,9 @@ export async function withNote<T>(
   const folder = join(dir, feed.name);
   const entry = type ? feed.notes.get(noteFile(id, type)) : feed.entryOfId(id);
   if (!entry) return step();
-  let stats = await statFile(join(folder, entry.file));
-  if (!stats) {
-    // It may be away because of a refused removal that is still to be undone.
-    await writer.finish(folder);
-    stats = await statFile(join(folder, entry.file));
-  }
+  // What a refused write has left is no state of the note.
+  await writer.finish(folder);
+  const stats = await statFile(join(folder, entry.file));
   if (!stats) return step();
   // Known before the edit, so that the watch finds no difference if it is taken back.
   if (entry.stamp === UNSEEN) entry.stamp = stampToKeep(stats);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { arrivalOf } from './arrival-log.ts';
-import { asRefusal } from './failures.ts';
+import { asRefusal, unavailable } from './failures.ts';
 import type { IndexChange, IndexedFeed } from './feed-index.ts';
 import { readMark } from './find-marks.ts';
 import type { Mark } from './marks.ts';
@@ -17,6 +17,8 @@ import type { WriteParts } from './writes.ts';
 
 /** Interval of retrying reports that failed, ms. */
 const RETRY_MS = 500;
+/** How many files may fail in one look at a feed. */
+const MAX_FAILURES = 16;
 
 /** What the watch found when it looked at one file of a feed. */
 export interface FileSeen {
@@ -112,10 +114,7 @@ export class Reconciler {
       if (this.#isStopped) return;
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined;
-        const failed = [...this.#failed.values()];
-        this.take(failed.filter((one) => 'folder' in one));
-        // Each by itself, so that one that cannot be read keeps no other from showing.
-        for (const one of failed) if ('file' in one) this.take([one]);
+        this.take([...this.#failed.values()]);
       }, RETRY_MS);
     }
   }
@@ -150,12 +149,13 @@ export class Reconciler {
 
   async #readFolder({ feed: name, folder }: FolderSeen, clean = false): Promise<void> {
     const { dir, index, log, writer } = this.#parts;
-    // What a refused write has left there is no change by hand. Of a dead thread nothing is left but what a start would end.
+    // Files that a refused write has left are no change by hand, so they are undone first. Those of a dead thread the scan ends.
     if (!clean) await writer.finish(join(dir, name));
     const known = index.get(name);
     const scan = () => scanFeed(dir, name, log, { clean });
     // If the whole data folder is absent, it may come back, so its feeds stay.
     const scanned = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
+    if (clean && scanned === 'unreadable') throw unavailable();
     // Its state is unknown, and so is whether it still has a password.
     const found = scanned === 'unreadable' ? known : scanned;
     // It is gone since. If it comes back before the watch looks again, the watch reports nothing.
@@ -204,16 +204,26 @@ export class Reconciler {
     await this.#parts.writer.finish(folder);
     const put: Entry[] = [];
     const gone: NoteFile[] = [];
-    for (const file of new Set(changed.map(noteOf))) {
-      if (file === undefined) continue;
+    const marks: Mark[] = [];
+    const failures: unknown[] = [];
+    const lookAt = async (file: NoteFile) => {
       const known = feed.notes.get(file);
       const entry = await readEntry(folder, file, known);
-      if (!entry && known) gone.push(file);
       const isSame =
         known?.size === entry?.size &&
         sameStamp(known?.stamp, entry?.stamp) &&
         sameStamp(known?.meta, entry?.meta);
-      if (entry && !isSame) put.push(foundNow(entry));
+      if (entry && !isSame) {
+        marks.push(...(await this.#marksOf(feed, [entry])));
+        put.push(foundNow(entry));
+      }
+      if (!entry && known) gone.push(file);
+    };
+    for (const file of new Set(changed.map(noteOf))) {
+      if (file === undefined) continue;
+      // A file that cannot be read keeps no other from showing. After many, the folder or the disk is to blame.
+      await lookAt(file).catch((error) => failures.push(error));
+      if (failures.length > MAX_FAILURES) throw failures[0];
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
     const files = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
@@ -221,7 +231,8 @@ export class Reconciler {
     if (gone[0] !== undefined) await isThere(join(folder, gone[0]));
     // Without the folder, or the whole data folder, nothing is known about its notes.
     if (gone.length > 0 && !(await isFolder(folder))) return;
-    this.#apply(feed, { put, gone, files, marks: await this.#marksOf(feed, put) });
+    this.#apply(feed, { put, gone, files, marks });
+    if (failures.length > 0) throw failures[0];
   }
 
   async #marksOf({ name }: IndexedFeed, put: readonly Entry[]): Promise<Mark[]> {

@@ -1,7 +1,7 @@
 import type { Owner } from '../../privileges.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { sendable, ThreadCalls } from '../thread-calls.ts';
-import type { FileWriter } from './durable.ts';
+import { type FileWriter, isPassing } from './durable.ts';
 import { unavailable } from './failures.ts';
 
 /** What the thread is started with. */
@@ -87,11 +87,11 @@ export class WriterThread implements WriterHelper {
       if ((this.#failedAt.get(begun.folder) ?? 0) < begunAt) this.#failedAt.delete(begun.folder);
       return result;
     } catch (error) {
-      this.#failedAt.set(begun.folder, performance.now());
+      if (isPassing(error)) this.#failedAt.set(begun.folder, performance.now());
       throw error;
     } finally {
       this.#folders.delete(begun);
-      this.#observer?.wrote(performance.now() - begunAt);
+      if (method !== 'finish') this.#observer?.wrote(performance.now() - begunAt);
     }
   }
 }

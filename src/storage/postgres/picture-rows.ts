@@ -34,7 +34,7 @@ const KEYS = statement<KeyRow>('keys_between')`
   SELECT image_key AS key FROM notes WHERE image_key > $1 AND image_key <= $2 ORDER BY image_key LIMIT $3`;
 const CONTENT = statement<{ content: Buffer }>('content')`
   SELECT content FROM notes WHERE ${VERSION} AND image_key IS NULL`;
-// As every change of a note: otherwise one that found the picture before frees the key of then, and a clearing step passes over the row.
+// As every change of a note does. Otherwise a removal that runs meanwhile frees the key that it found before, and the new object stays for good.
 const LOCK_FEED = statement('lock_feed_of_picture')`SELECT FROM feeds WHERE id = $1 FOR UPDATE`;
 // Only an unclaimed key, because a claimed one may be in removal.
 const POINT = statement<object>('point')`

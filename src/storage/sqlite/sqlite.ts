@@ -177,9 +177,10 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     const pictures: SqliteReaderData = { path, serves: 'pictures' };
     const overview: SqliteReaderData = { path, serves: 'overview' };
     this.#file = file;
-    const onDeath = (ended: Promise<unknown>) => this.#lostThread(ended);
+    const onDeath = (ended: Promise<unknown>) => this.#lostThread(ended, Number.POSITIVE_INFINITY);
+    const onWriterDeath = (ended: Promise<unknown>) => this.#lostThread(ended, 0);
     this.#threads = {
-      writer: new ThreadCalls('write-sqlite', this.#writerData, { onStats, onDeath }),
+      writer: new ThreadCalls('write-sqlite', this.#writerData, { onStats, onDeath: onWriterDeath }),
       feeds: new ThreadCalls('read-sqlite', reader, { onDeath }),
       notes: new ThreadCalls('read-sqlite', reader, { onDeath }),
       tags: new ThreadCalls('read-sqlite', reader, { onDeath }),
@@ -303,11 +304,12 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   /**
    * A thread died: the last commits of the writer may be unreported, and a thread that lost its database may find another
    * one. So what is cached is dropped, now and when the thread has ended.
+   * @param heardUntil until when all changes were surely reported, in `performance.now()` time
    */
-  async #lostThread(ended: Promise<unknown>): Promise<void> {
+  async #lostThread(ended: Promise<unknown>, heardUntil: number): Promise<void> {
     this.#whenEnded = ended;
     this.#known.forget();
-    this.tellFreshness(false);
+    this.tellFreshness(false, heardUntil);
     await ended;
     this.#known.forget();
     this.tellFreshness(true);
