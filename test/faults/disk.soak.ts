@@ -244,7 +244,7 @@ t.test('the folder of a feed that cannot be read', async (t) => {
   await first.kill('SIGTERM');
   const service = await ServiceProcess.start(t, { dir });
   t.same(await contentsOf(service, NEW_FEED), ['a note'], 'nor kept out by it at the next start');
-  isRefusal(t, await postTo(service), 500, 'internal', 'a note, after the start');
+  isRefusal(t, await postTo(service), 503, 'store_unavailable', 'a note, after the start');
   const isTold = () => service.lines.some(({ msg }) => /folder of a feed cannot be read/.test(String(msg)));
   t.ok(await eventually(isTold), 'the log says why');
 
