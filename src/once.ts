@@ -1,6 +1,6 @@
 /**
- * Does the work at the first call only, and again if it failed. A module whose own file could not be opened is loaded then; the failure of one
- * that it imports stays, because Node keeps it.
+ * Does the work at the first call only, and again if it failed. So a module is loaded later if its own file could not be opened. If a module
+ * that it imports failed, it fails until the process ends, because Node keeps that failure.
  */
 export function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;

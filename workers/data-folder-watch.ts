@@ -123,7 +123,8 @@ export class DataFolderWatch {
     }
     if (!this.#hasSeenAll) void collectGarbage(this.#heapBefore);
     this.#hasSeenAll = true;
-    this.#changedSince = undefined;
+    // A folder that could not be read yet has to be compared with that time, too.
+    if (this.#folders.size > 0 && this.#unlisted.size === 0) this.#changedSince = undefined;
   }
 
   #lookAtRoot(): void {

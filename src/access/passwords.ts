@@ -113,7 +113,7 @@ export class PasswordRenewal {
   /**
    * Upgrades the hash of a feed's password if this is the right one. Returns true if the caller's feed may be out of date:
    * then read it again and check the password again. If storing fails, the hash stays until the next start;
-   * after a `busy`, the next right password tries it again.
+   * after `busy`, the next right password starts another attempt.
    * @throws Refusal `busy`, but not for a password that was just verified
    */
   async renew(feed: Feed, password: string): Promise<boolean> {

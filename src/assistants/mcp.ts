@@ -105,8 +105,8 @@ export class Mcp {
       { name: 'note-feed-service', title: this.#options.title, version: VERSION },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     );
-    // Cancellations are ignored. One can only name a call of the same request, and the SDK would then never end the answer, so
-    // the memory of the request would never be freed.
+    // Cancellations are ignored: one can only name a call of the same request. The SDK would then never end the answer, and the
+    // memory of the request would never be freed.
     server.setNotificationHandler('notifications/cancelled', () => {});
     server.setRequestHandler('tools/list', () => ({ tools: this.#tools }));
     server.setRequestHandler('tools/call', ({ params }) => {

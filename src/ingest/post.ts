@@ -106,7 +106,7 @@ export class Posting {
 
   /**
    * Stores notes of an import. If there is no such feed, it is made with them.
-   * @throws Refusal as a post; with a `position` if a new feed has no room for any of them
+   * @throws Refusal as for a post. It has a `position` if a new feed has no room for any of the notes
    */
   async import(
     admitted: AdmittedPost,
@@ -138,8 +138,8 @@ export class Posting {
   }
 
   /**
-   * What a post or an import is stored in. Hashes the password of a new feed.
-   * @throws Refusal
+   * The feed that takes a post or an import, or what a new feed begins with; hashes its password.
+   * @throws Refusal `changed`, `feed_exists`; those of a chosen read id
    */
   async target(
     { feed, readId, condition }: AdmittedPost,

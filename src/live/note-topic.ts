@@ -50,8 +50,9 @@ export class NoteTopic extends Topic<NoteListener> {
   #isUnnamed = false;
   /** Changes may have been lost. */
   #isUnsure = false;
-  /** The version up to which all changes were received, and when it was found, in `performance.now()` time. */
+  /** The version of the feed up to which all changes were received. */
   #version: string | undefined;
+  /** When that version was found, in `performance.now()` time. */
   #foundAt = 0;
 
   constructor(owner: TopicOwner, source: NoteSource, key: string, name: FeedName | undefined) {

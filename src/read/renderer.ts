@@ -211,7 +211,8 @@ export class Renderer {
   }
 
   /**
-   * A text by itself, not kept; in a `<pre>` as in `render`. Undefined if a later request may get it rendered.
+   * Renders a text by itself, and keeps nothing. A text that cannot be rendered is in a `<pre>`, as in `render`. Undefined if a later
+   * attempt may succeed.
    * @param sender whose texts take turns
    * @throws Refusal `busy`; the reason of the signal, which ends the rendering
    */

@@ -7,9 +7,11 @@ import { databasePath } from './open-storage.ts';
 
 type Place = Pick<Config, 'storage' | 'dataDir' | 'database' | 'secret' | 'derivedReadIds'>;
 
-/** Length of the header of a SQLite database, and where the version of its schema and its `application_id` are in it (https://sqlite.org/fileformat.html §1.3). */
+/** Length of the header of a SQLite database (https://sqlite.org/fileformat.html §1.3). */
 const HEADER_BYTES = 100;
+/** Where the header has the version of the schema. */
 const VERSION_AT = 60;
+/** Where the header has the `application_id`. */
 const APPLICATION_ID_AT = 68;
 
 /**

@@ -126,7 +126,7 @@ export class ThreadCalls<T> {
     const worker = this.#worker;
     this.#worker = undefined;
     if (!worker) return;
-    // A thread that fails has ended, too.
+    // A thread that ends with an error has ended as well.
     const ended = once(worker, 'exit').catch(() => {});
     worker.postMessage(CLOSE);
     await ended;

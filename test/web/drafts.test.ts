@@ -240,7 +240,7 @@ t.test('a note whose page was left while it was sent is posted once', async (t) 
   await write(page, 'Words');
   const stored = Promise.withResolvers<void>();
   let isStored = false;
-  // It stays to the end: without it, the browser would let the request that waits for its answer go on.
+  // The route stays until the end: if it were removed, the browser would let the held request go on.
   await page.route(`${url}/left`, async (route) => {
     if (route.request().method() !== 'POST' || isStored) return route.fallback();
     isStored = true;

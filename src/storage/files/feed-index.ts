@@ -441,7 +441,7 @@ export class FeedIndex {
     return this.#waitingFor(feed.readId);
   }
 
-  /** The first feed by name that waits for a read id. */
+  /** Of the feeds that wait for a read id, the first by name. */
   #waitingFor(readId: ReadId): IndexedFeed | undefined {
     const waiting = [...this.#waiting].filter(({ files }) => files.storedReadId === readId);
     return waiting.sort(byName)[0];

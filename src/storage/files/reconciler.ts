@@ -227,7 +227,7 @@ export class Reconciler {
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
     const files = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
-    // In a folder that cannot be searched, none is known to be gone: this throws then.
+    // This throws if the folder cannot be searched: nobody knows then whether the notes are gone.
     if (gone[0] !== undefined) await isThere(join(folder, gone[0]));
     // Without the folder, or the whole data folder, nothing is known about its notes.
     if (gone.length > 0 && !(await isFolder(folder))) return;

@@ -10,7 +10,7 @@ import { readText } from './line-files.ts';
 import { isFolder } from './read-file.ts';
 import { parseRecords, RECORD_KINDS, RECORD_LINES } from './record-lines.ts';
 
-/** Interval of reading again a file that could not be read after a change by hand, ms. */
+/** How soon a file that could not be read after a change by hand is read again, ms. */
 const RETRY_MS = 500;
 
 interface RecordParts {

@@ -89,7 +89,7 @@ export class ChangeListener {
   /** Payloads that came once so far, by a notice or by a round trip: since the last round trip, and before it. */
   #once = new Set<string>();
   #onceBefore = new Set<string>();
-  /** A payload could not be read. */
+  /** The log says that a payload could not be read. */
   #hasWarned = false;
   #client: Client | undefined;
   /** Fires if the last round trip began too long ago. */

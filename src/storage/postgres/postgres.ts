@@ -291,8 +291,8 @@ class PostgresStorage extends PostgresReads implements Storage {
 }
 
 /**
- * Runs a transaction again as long as others take a name or a read id while it runs.
- * @throws Refusal `busy` if they do so each time
+ * Runs a transaction again if another one took the same name or read id while it ran.
+ * @throws Refusal `busy` if that happens `MAX_ATTEMPTS` times
  */
 async function retryRaces<T>(run: () => Promise<T>, attempt = 1): Promise<T> {
   try {

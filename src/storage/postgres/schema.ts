@@ -23,8 +23,8 @@ import { BEGIN } from './transaction.ts';
  * No note of a feed is to be removed before `feeds.due_at` (`dueAfter`). `sweeper.keep_days` is the instance's limit by which
  * that was found out. `operator_records` holds the records of `OperatorRecords`; `feeds.blocked` repeats whether it has the feed's name.
  * `feed_counts` is in slots (`CountLimits`), whose `bytes` are the sum of `feeds.byte_count`, but only while there is a limit of bytes. `notes.arrived_at` is
- * `feeds.changed_at` as of the transaction that stored the note, or the date of one that was moved here; null if it is from before there was this
- * column.
+ * `feeds.changed_at` as of the transaction that stored the note, or the note's date if it was moved here; null for notes from before this column
+ * existed.
  * `feed_changes` holds the changes of the last minute (`ChangeNotice`) by the transaction that made them.
  */
 const MIGRATIONS: readonly string[] = [

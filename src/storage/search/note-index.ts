@@ -55,7 +55,7 @@ export class NoteIndex {
   readonly #limits: ChunkLimits;
   readonly #do: ReturnType<typeof statements>;
   #open: OpenFeed | undefined;
-  /** Notes removed from the index, of all feeds. */
+  /** How many notes were removed from the index so far, in all feeds. */
   #removed = 0;
 
   constructor(db: Database, options: NoteIndexOptions) {

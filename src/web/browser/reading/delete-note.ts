@@ -122,7 +122,7 @@ function onDelete(deleteNote: (note: HTMLElement) => void): void {
   });
 }
 
-/** Leaves deletions in sessionStorage to another page of this feed. Throws if storage is blocked. */
+/** Stores deletions for the next page of this feed. Throws if storage is blocked. */
 function leave(key: string, deletions: Iterable<Deletion>): void {
   sessionStorage.setItem(key, JSON.stringify([...leftUnder(key), ...deletions]));
 }

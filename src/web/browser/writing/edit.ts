@@ -143,10 +143,9 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
    */
   async function content(isNew = false): Promise<Pick<ApiRequest, 'headers' | 'body'> | undefined> {
     if (text === null) return picture();
-    box.pictures?.takeKeptPosition();
-    const hasPictures = ((await box.pictures?.all()) ?? []).length > 0;
-    const keptPosition = box.pictures?.takeKeptPosition();
+    const keptPosition = await box.pictures?.settle();
     if (keptPosition) throw new RequestFailed(`${keptPosition} Save again to send it as it is.`);
+    const hasPictures = ((await box.pictures?.all()) ?? []).length > 0;
     if (!isChanged(text) && !hasPictures && !isNew) return undefined;
     // The tags are for the new pictures.
     const { tags = '' } = valuesOf(box.fields);

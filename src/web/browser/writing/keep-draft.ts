@@ -53,7 +53,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     void clear();
   });
 
-  /** Writes what is in the box now. Changes while it is written are written together. Settles once all are written: whether they are kept. */
+  /** Writes what is in the box now. Changes while it is written are written together. Returns, once all are written, whether they are kept. */
   function changed(): Promise<boolean> {
     isDirty = true;
     writing ??= write().finally(() => {

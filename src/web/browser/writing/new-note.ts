@@ -56,7 +56,7 @@ export function newNote(form: HTMLFormElement): Box {
     }
     box.fill(brought);
     // The page may be left while large pictures are prepared.
-    await box.pictures?.all();
+    await box.pictures?.settle();
     if (await draft.changed()) await forgetPrefill();
   }
 
@@ -71,11 +71,9 @@ export function newNote(form: HTMLFormElement): Box {
     // The person has not seen a draft that is put before the text only now.
     if (!isRestored && (await restoring)) return;
     if (!box.keepsAll()) return;
-    box.pictures?.takeKeptPosition();
-    const body = await noteBody(box);
-    // It was found out after the note was to be posted, so nobody has read it.
-    const keptPosition = box.pictures?.takeKeptPosition();
+    const keptPosition = await box.pictures?.settle();
     if (keptPosition) return status.fail(`${keptPosition} Post again to post it as it is.`);
+    const body = await noteBody(box);
     if (body === undefined) {
       status.fail(box.pictures ? 'Write something, or add a picture.' : 'Write something.');
       text!.focus();

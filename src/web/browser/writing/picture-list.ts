@@ -27,8 +27,9 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     Number,
   ) as [number, number, number];
   const rows = new Map<Element, Row>();
-  /** Settles when all pictures are as they were asked for, one after the other: added, or without their position. */
+  /** Why a position could not be removed; empty if all that were to be removed are. */
   let keptPosition = '';
+  /** Settles when all pictures are as they were asked for, one after the other: added, or without their position. */
   let ready: Promise<unknown> = Promise.resolve();
   let dragged: Row | undefined;
 
@@ -197,6 +198,17 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     text.dispatchEvent(new Event('input', { bubbles: true }));
   }
 
+  /**
+   * Waits until all pictures are as they were asked for. Returns why a position could not be removed meanwhile, which nobody has
+   * read yet; empty if that did not happen.
+   */
+  async function settle(): Promise<string> {
+    keptPosition = '';
+    // More may be asked for meanwhile.
+    for (let known: unknown; known !== ready; await known) known = ready;
+    return keptPosition;
+  }
+
   function inOrder(): Row[] {
     return [...list.children].flatMap((item) => rows.get(item) ?? []);
   }
@@ -204,17 +216,11 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   return {
     add,
     choose: () => input.click(),
+    settle,
     /** The pictures in their order, once all are as they were asked for. */
     async all(): Promise<DraftPicture[]> {
-      // More may be added meanwhile.
-      for (let known: unknown; known !== ready; await known) known = ready;
+      await settle();
       return inOrder().map(({ picture }) => picture);
-    },
-    /** Why a position could not be removed since this was asked for the last time; empty if none was to be. */
-    takeKeptPosition(): string {
-      const was = keptPosition;
-      keptPosition = '';
-      return was;
     },
     /** Those that are prepared. */
     now: () => inOrder().map(({ picture }) => picture),
