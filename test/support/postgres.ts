@@ -1,7 +1,19 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { appendFile, chmod, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -119,12 +131,12 @@ export class PostgresServer {
   /** Stops all its processes where they are, until the returned function is called or the test ends. */
   async freeze(t: Scope): Promise<() => void> {
     const pid = this.#process!.pid!;
+    // First what starts the others.
     process.kill(pid, 'SIGSTOP');
-    const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ');
-    const frozen = [...children.map(Number), pid];
-    for (const child of frozen) process.kill(child, 'SIGSTOP');
+    const frozen = await this.#processes();
+    for (const one of frozen) process.kill(one, 'SIGSTOP');
     const thaw = () => {
-      for (const child of frozen.splice(0)) process.kill(child, 'SIGCONT');
+      for (const one of frozen.splice(0)) process.kill(one, 'SIGCONT');
     };
     t.teardown(thaw);
     return thaw;
@@ -188,6 +200,15 @@ export class PostgresServer {
     const exit = once(server, 'exit');
     server.kill(signal);
     await exit;
+    if (signal !== 'SIGKILL') return;
+    // One that waits for a lock of another that has ended does not see that the server has.
+    for (const orphan of await this.#processes()) {
+      try {
+        process.kill(orphan, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    }
   }
 
   /** The address of a database of its own, empty. */
@@ -226,6 +247,13 @@ export class PostgresServer {
       application,
     ]);
     return rows.map(({ pid }) => Number(pid));
+  }
+
+  /** Of all that run in its folder, as each process of a server does. */
+  async #processes(): Promise<number[]> {
+    const pids = (await readdir('/proc')).map(Number).filter(Number.isInteger);
+    const folders = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => {})));
+    return pids.filter((_, n) => folders[n] === this.#data);
   }
 
   get #data(): string {
