@@ -170,7 +170,8 @@ function refuseForeignOrigin(exchange: Exchange): void {
 /** The refusal of a token says where to get one (RFC 9728 §5.1). */
 async function admitAssistant(exchange: Exchange, access: Access): Promise<Admitted> {
   refuseForeignOrigin(exchange);
-  const caller = apiCaller(exchange, access);
+  // A session does not count: what is posted with it here would not name its sender.
+  const caller = callerOf(exchange, undefined, () => false);
   const { base } = exchange;
   const explain = (refusal: Refusal) => {
     if (refusal.code !== 'auth') throw refusal;

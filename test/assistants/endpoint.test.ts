@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { Browser } from '../support/cookie-browser.ts';
 import { missing, program } from '../support/installed.ts';
 import type { ToolAnswer } from '../support/mcp-clients.ts';
 import { picture } from '../support/pictures.ts';
@@ -62,6 +63,14 @@ t.test('a locked instance says where to get a token', async (t) => {
   t.equal(wrong.status, 401);
   t.equal(wrong.headers.get('www-authenticate'), `Bearer error="invalid_token", ${metadata}`);
   t.equal((await send(locked.url, list, { authorization: `Bearer ${PASSWORD}` })).status, 200);
+});
+
+t.test('a session of a browser opens no tools', async (t) => {
+  const browser = new Browser(locked.url);
+  t.equal((await browser.submit('/api/login', { password: PASSWORD })).status, 303);
+  t.equal((await browser.fetch('/api/v1/feeds/walrus/notes')).status, 200);
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  t.equal((await browser.fetch('/mcp', { method: 'POST', body, headers: HEADERS })).status, 401);
 });
 
 t.test('pages of other sites cannot call tools', { skip: missing('curl') }, async (t) => {
