@@ -137,6 +137,26 @@ t.test('a file that cannot be read keeps no other from showing', async (t) => {
   t.equal(await computer.until(countOf(storage)), 2);
 });
 
+for (const isMade of [true, false])
+  t.test(`the same in a folder that was ${isMade ? 'made just now' : 'placed by hand'}`, async (t) => {
+    const computer = start(t);
+    const { disk } = computer;
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    if (isMade) await computer.until(makeFeed(storage));
+    else disk.makeFolder(`${DATA}/feed`);
+    const dated = ids.next();
+    computer.failing = new RegExp(`^open .*\\.(a|${dated})\\.md\\.json$`);
+    for (const id of ['a', 'b', dated])
+      for (const file of [`${id}.md`, `.${id}.md.json`])
+        disk.placeByHand(`${DATA}/feed/${file}`, Buffer.from('{}'));
+    await computer.until(later(computer, 3_000));
+    // The name of the dated one tells enough to show it, but not whether it takes the key of a note that is there.
+    t.equal(await computer.until(countOf(storage)), isMade ? 1 : 2);
+    computer.failing = undefined;
+    await computer.until(later(computer, 3_000));
+    t.equal(await computer.until(countOf(storage)), 3);
+  });
+
 t.test('a feed that cannot be read when somebody posts to it is unavailable', async (t) => {
   const computer = start(t);
   const storage = (await computer.until(openOn(computer, DATA)))!;

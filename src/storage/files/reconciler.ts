@@ -11,14 +11,12 @@ import { isFeedFile, noteOfMetaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isFolder, isThere } from './read-file.ts';
 import { logOfFeed, readFeedFiles } from './read-metadata.ts';
-import { readEntry, scanFeed } from './scan.ts';
+import { MAX_FAILURES, readEntry, scanFeed } from './scan.ts';
 import { type Stamp, sameStamp, UNSEEN } from './stamp.ts';
 import type { WriteParts } from './writes.ts';
 
 /** Interval of retrying reports that failed, ms. */
 const RETRY_MS = 500;
-/** How many files may fail in one look at a feed. */
-const MAX_FAILURES = 16;
 
 /** What the watch found when it looked at one file of a feed. */
 export interface FileSeen {
@@ -92,7 +90,7 @@ export class Reconciler {
     const folders = seen.filter((one) => 'folder' in one);
     // Removed folders first, so that a renamed one keeps its read id.
     folders.sort((a, b) => Number(a.folder === 'there') - Number(b.folder === 'there'));
-    for (const one of folders) await this.#try([one], () => this.#rescan(one));
+    for (const one of folders) await this.#rescan(one);
     const files = seen.filter((one) => 'file' in one);
     for (const [feed, ofFeed] of Map.groupBy(files, (one) => one.feed)) this.look(feed, ofFeed);
   }
@@ -142,9 +140,9 @@ export class Reconciler {
     return false;
   }
 
-  /** Reads a folder that came, went or was replaced. The report may be older than our own writes. */
-  async #rescan(seen: FolderSeen): Promise<void> {
-    await this.#parts.locks.exclusive(seen.feed, () => this.#readFolder(seen));
+  /** Reads a folder that came, went or was replaced, again later if that fails. The report may be older than our own writes. */
+  #rescan(seen: FolderSeen): Promise<void> {
+    return this.#try([seen], () => this.#parts.locks.exclusive(seen.feed, () => this.#readFolder(seen)));
   }
 
   async #readFolder({ feed: name, folder }: FolderSeen, clean = false): Promise<void> {
@@ -152,7 +150,9 @@ export class Reconciler {
     // Files that a refused write has left are no change by hand, so they are undone first. Those of a dead thread the scan ends.
     if (!clean) await writer.finish(join(dir, name));
     const known = index.get(name);
-    const scan = () => scanFeed(dir, name, log, { clean });
+    // A file that cannot be read keeps no other from showing. What a dead thread had begun is ended only if all can be read.
+    const failed = new Map<NoteFile, unknown>();
+    const scan = () => scanFeed(dir, name, log, clean ? { clean } : { failed });
     // If the whole data folder is absent, it may come back, so its feeds stay.
     const scanned = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
     if (clean && scanned === 'unreadable') throw unavailable();
@@ -162,21 +162,37 @@ export class Reconciler {
     if (!scanned && folder !== 'gone') this.#reportAgain(name);
     if (found === known) return;
     if (known && found && (folder === 'there' || known.identity === found.identity))
-      return this.#align(known, found);
-    if (known) index.drop(known);
-    if (found) index.add(found);
+      await this.#align(known, found, failed);
+    else {
+      if (known) index.drop(known);
+      if (found) index.add(found);
+    }
+    for (const error of failed.values()) throw error;
   }
 
-  /** The folder was created by the service, so apply only the differences made by hand since. */
-  async #align(known: IndexedFeed, found: IndexedFeed): Promise<void> {
+  /**
+   * The folder was created by the service, so apply only the differences made by hand since.
+   * @param failed notes that could not be read, with their errors; gets more of them
+   */
+  async #align(known: IndexedFeed, found: IndexedFeed, failed: Map<NoteFile, unknown>): Promise<void> {
     const [before, now] = [new Set(known.notes.files()), new Set(found.notes.files())];
     const [hadMeta, hasMeta] = [new Set(known.notes.filesWithMeta()), new Set(found.notes.filesWithMeta())];
-    const gone = [...before].filter((file) => !now.has(file));
+    const gone = [...before].filter((file) => !now.has(file) && !failed.has(file));
     const added = [...now].filter((file) => !before.has(file));
     // No look at files finds the metadata file that was removed while nobody watched.
     const bare = [...now].filter((file) => before.has(file) && hadMeta.has(file) && !hasMeta.has(file));
-    const put = [...added, ...bare].map((file) => foundNow(found.notes.get(file)!));
-    const marks = await this.#marksOf(known, put);
+    const put: Entry[] = [];
+    const marks: Mark[] = [];
+    for (const file of [...added, ...bare]) {
+      const entry = found.notes.get(file)!;
+      try {
+        marks.push(...(await this.#marksOf(known, [entry])));
+        put.push(foundNow(entry));
+      } catch (error) {
+        failed.set(file, error);
+      }
+      if (failed.size > MAX_FAILURES) break;
+    }
     this.#apply(known, { gone, put, files: found.files, marks });
   }
 

@@ -31,6 +31,9 @@ const PARALLEL = 16;
 /** Time for looking at files in one turn of the event loop, ms. */
 const TURN_MS = 1;
 
+/** How many files may fail in one look at a feed. After more, the folder or the disk is to blame. */
+export const MAX_FAILURES = 16;
+
 /** The kernel writes by itself what is older than this, ms: most file systems after 5 s, some after 30 s. */
 const UNSYNCED_MS = 120_000;
 
@@ -59,13 +62,14 @@ export async function scanAll(
 /**
  * Reads one feed's folder; undefined when it is gone. With `clean`, removes what a crash left in it: at the start only,
  * for in a folder that appears later it may be part of a copy still under way, or of another instance's work, and what
- * is removed by mistake is lost.
+ * is removed by mistake is lost. With `failed`, leaves out notes that cannot be read now, and puts their errors there; without, it
+ * throws them.
  */
 export async function scanFeed(
   dir: string,
   name: FeedName,
   log: Pick<Log, 'warn' | 'error'>,
-  { clean = false } = {},
+  { clean = false, failed }: { readonly clean?: boolean; readonly failed?: Map<NoteFile, unknown> } = {},
 ): Promise<IndexedFeed | 'unreadable' | undefined> {
   const folder = join(dir, name);
   const ofFeed = logOfFeed(log, name);
@@ -78,7 +82,7 @@ export async function scanFeed(
     if (clean && Date.now() - stats.ctimeMs < UNSYNCED_MS) await syncFolder(folder);
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
     if (clean && (await clearAway(folder, files, ofFeed))) return scanFeed(dir, name, log);
-    const notes = await readNotes(folder, files);
+    const notes = await readNotes(folder, files, failed);
     const feedFiles = await readFeedFiles(folder, ofFeed, files.has(LICENSE_FILE));
     const state = {
       identity: folderIdentity(stats),
@@ -119,7 +123,11 @@ async function readCreated(folder: string, file: NoteFile): Promise<number | und
   return meta?.created;
 }
 
-async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(Entry | UnaskedNote)[]> {
+async function readNotes(
+  folder: string,
+  files: ReadonlySet<string>,
+  failed?: Map<NoteFile, unknown>,
+): Promise<(Entry | UnaskedNote)[]> {
   const atOnce = pLimit(PARALLEL);
   const notes: (Entry | UnaskedNote)[] = [];
   const reads: Promise<Entry | undefined>[] = [];
@@ -129,7 +137,11 @@ async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(E
     if (!note) continue;
     // Its metadata may say another date than its name.
     if (dateOfId(note.id) === undefined) {
-      const read = atOnce(() => readEntry(folder, note.file));
+      const read = atOnce(() => readEntry(folder, note.file)).catch((error) => {
+        if (!failed || failed.size === MAX_FAILURES) throw error;
+        failed.set(note.file, error);
+        return undefined;
+      });
       // It may fail before it is waited for, or beside another failure: nobody handles that, and the process would end.
       read.catch(() => {});
       reads.push(read);
