@@ -118,5 +118,7 @@ t.test('a damaged page of the database takes the search from its feed alone', as
   const admitted = (await storage.feed(name))!;
   const find = async () => (await storage.search!(admitted, search)).notes.length === 1;
   t.ok(await eventually(() => onRefusal(find, () => false)));
+  const damaged = storage.search!((await storage.feed(other))!, { ...search, query: parseQuery('damaged') });
+  await t.rejects(damaged, { code: 'busy' }, 'nobody knows what is in it');
   t.notOk(log.lines.some((line) => line.includes('made again')));
 });

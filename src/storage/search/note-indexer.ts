@@ -181,7 +181,9 @@ export class NoteIndexer {
     const { run } = this.#data;
     if (!this.#isReady) return undefined;
     try {
-      const state = { run, isComplete: this.#isComplete, askedAt: Date.now() };
+      // Of a feed that the index does not know, notes may be there that could not be read.
+      const isComplete = this.#isComplete && this.#unreadable === undefined;
+      const state = { run, isComplete, askedAt: Date.now() };
       return await this.#searching.call('find', feed, search, state);
     } catch (error) {
       if (error instanceof Refusal && error.code === 'busy') throw error;
