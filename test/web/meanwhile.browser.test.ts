@@ -5,6 +5,7 @@ import { isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { start } from '../support/service.ts';
+import { zipOf } from '../support/zips.ts';
 
 const browser = await startBrowser(t);
 const { url } = await start(t);
@@ -356,6 +357,9 @@ t.test('a feed goes out as a zip and comes back in', async (t) => {
   await page.setInputFiles('#import input', zip);
   await page.waitForSelector('#import .status:text("1 imported, 1 there already.")');
   t.same((await feed.list()).json.notes, notes);
+  const buffer = zipOf(Array.from({ length: 1_001 }, (_, n) => ({ name: `${n}.txt` })));
+  await page.setInputFiles('#import input', { name: 'texts.zip', mimeType: 'application/zip', buffer });
+  await page.waitForSelector('#import .status:text("0 imported, 0 there already. 1001 refused:")');
   await isUsable(t, page);
   await feed.send('DELETE');
   await page.setInputFiles('#import input', zip);

@@ -6,7 +6,9 @@ import { forFeed, send, uploadStatus } from '../page/send.ts';
 interface Imported {
   readonly imported: number;
   readonly skipped: number;
+  /** The first of those that were refused. */
   readonly refused: readonly { readonly file: string; readonly error: string; readonly code: string }[];
+  readonly refused_count: number;
 }
 
 const root = find<HTMLElement>(document, '#import');
@@ -28,7 +30,7 @@ input.addEventListener('change', async () => {
 });
 
 /** Lists what was refused; returns what was done. */
-function show({ imported, skipped, refused }: Imported): string {
+function show({ imported, skipped, refused, refused_count: count }: Imported): string {
   refusals.replaceChildren(
     ...refused.map(({ file, error, code }) => {
       const item = document.createElement('li');
@@ -36,7 +38,7 @@ function show({ imported, skipped, refused }: Imported): string {
       return item;
     }),
   );
-  refusals.hidden = refused.length === 0;
-  const others = refused.length === 0 ? '' : ` ${refused.length} refused:`;
+  refusals.hidden = count === 0;
+  const others = count === 0 ? '' : ` ${count} refused:`;
   return `${imported} imported, ${skipped} there already.${others}`;
 }
