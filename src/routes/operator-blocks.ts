@@ -1,12 +1,13 @@
 import { isReadId } from '../feeds/names.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import { BLOCK_KINDS, type Block, type BlockKind } from '../ingest/blocks.ts';
+import type { TakenDown } from '../ingest/takedown.ts';
 import { notFound, Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
 import type { Json } from '../schemas.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
-import { addressIn, cursorOf, forOperator, limitIn, nameIn, placeIn } from './operator-request.ts';
+import { addressIn, audited, cursorOf, forOperator, limitIn, nameIn, placeIn } from './operator-request.ts';
 
 /** SHA-256 in base64url. */
 const HASH = /^[A-Za-z0-9_-]{43}$/;
@@ -57,9 +58,10 @@ export function blockOperations({ blocks, takedown, audit }: OperationParts): De
         throw new Refusal('invalid_body', 'The body must have either "target" or "read_id".');
       const named =
         target === undefined ? { readId: read_id!, note: file } : addressIn(exchange, target, false);
-      const { feed, removed } = await takedown.take(named, block, caller);
       const what = named.note === undefined ? 'take down feed' : 'take down note';
-      audit(block ? `${what} and block` : what, caller, feed?.name);
+      const leave = (taken?: TakenDown) =>
+        audit(block ? `${what} and block` : what, caller, taken?.feed?.name);
+      const { removed } = await audited(takedown.take(named, block, caller), leave);
       return json(200, { removed });
     }),
   ];

@@ -8,7 +8,7 @@ import type { Json } from '../schemas.ts';
 import { VERSION } from '../version.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
-import { cursorOf, forOperator, invalid, limitIn, nameIn, placeIn } from './operator-request.ts';
+import { audited, cursorOf, forOperator, invalid, limitIn, nameIn, placeIn } from './operator-request.ts';
 
 /** By what feeds are listed; the first one unless asked otherwise. */
 const ORDERS = ['bytes', 'notes', 'changed', 'created', 'name'] as const;
@@ -25,8 +25,7 @@ export function operatedFeedOperations(parts: OperationParts): DescribedOperatio
     operation('listFeeds', `GET ${path}`, forOperator(LIST), (exchange) => list(parts, exchange)),
     operation('removeFeed', `DELETE ${path}/{feed}`, forOperator(REMOVE), async (exchange, caller) => {
       const name = nameIn(exchange);
-      await operatedFeeds.remove(name, caller);
-      audit('delete feed', caller, name);
+      await audited(operatedFeeds.remove(name, caller), () => audit('delete feed', caller, name));
       return NO_CONTENT;
     }),
     operation(

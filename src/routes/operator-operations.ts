@@ -1,8 +1,6 @@
-import type { Caller } from '../access/access.ts';
 import { json } from '../http/answer.ts';
 import type { MoveSource } from '../images/image-operator.ts';
 import type { OrphanReport } from '../images/unreferenced.ts';
-import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
 import type { Json, JsonBodies } from '../schemas.ts';
 import type { Kind } from '../setting.ts';
@@ -11,7 +9,7 @@ import { type DescribedOperation, type OperationParts, operation } from './opera
 import { jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import { blockOperations } from './operator-blocks.ts';
 import { operatedFeedOperations } from './operator-feeds.ts';
-import { forOperator, invalid } from './operator-request.ts';
+import { audited, forOperator, invalid } from './operator-request.ts';
 import { reportsOperations } from './report-operations.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
@@ -30,15 +28,6 @@ export function operatorOperations(parts: OperationParts): DescribedOperation[] 
 
 function imageOperations({ images, audit }: OperationParts): DescribedOperation[] {
   const path = '/api/operator/images/unreferenced';
-  /** Leaves the audit line also of a failure, because what was removed or moved until then stays so; none of what is refused. */
-  const audited = async <T>(what: string, caller: Caller, change: Promise<T>): Promise<T> => {
-    const failure: unknown = await change.then(
-      () => undefined,
-      (error) => error,
-    );
-    if (!(failure instanceof Refusal) || failure.status >= 500) audit(what, caller);
-    return change;
-  };
   return [
     operation('countUnreferencedImages', `GET ${path}`, forOperator(COUNT_UNREFERENCED), async () =>
       json(200, orphanJson(await images.findOrphans(false))),
@@ -48,8 +37,8 @@ function imageOperations({ images, audit }: OperationParts): DescribedOperation[
       `DELETE ${path}`,
       forOperator(REMOVE_UNREFERENCED),
       async (_, caller) => {
-        const removal = images.findOrphans(true);
-        return json(200, orphanJson(await audited('remove unreferenced pictures', caller, removal)));
+        const leave = () => audit('remove unreferenced pictures', caller);
+        return json(200, orphanJson(await audited(images.findOrphans(true), leave)));
       },
     ),
     operation('moveImages', 'POST /api/operator/images/move', forOperator(MOVE), async (exchange, caller) => {
@@ -58,7 +47,7 @@ function imageOperations({ images, audit }: OperationParts): DescribedOperation[
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
         throw invalid(`limit must be a whole number from 1 to ${MAX_LIMIT}`);
       const move = images.move({ from: sourceIn(body), limit, after });
-      const moved = await audited('move pictures', caller, move);
+      const moved = await audited(move, () => audit('move pictures', caller));
       return json(200, { from, ...moved });
     }),
   ];

@@ -76,6 +76,22 @@ export function addressIn(exchange: Exchange, text: string, isOwn: boolean): Pub
   );
 }
 
+/**
+ * A change of several steps that leaves its audit line also if it fails, because what was done until then stays; not if it is
+ * refused.
+ * @param leave called with the result, without one after a failure
+ */
+export async function audited<T>(change: Promise<T>, leave: (result?: T) => void): Promise<T> {
+  try {
+    const result = await change;
+    leave(result);
+    return result;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500) leave();
+    throw error;
+  }
+}
+
 export function invalid(sentence: string): Refusal {
   return new Refusal('invalid_request', `${sentence}.`);
 }

@@ -1,12 +1,14 @@
 /** Deleted feeds whose files cannot be removed, or not at once. */
 import { readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
+import fs, { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import t from 'tap';
 import { isTempName } from '../../src/storage/files/names.ts';
 import { Removals } from '../../src/storage/files/removals.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
+import { operate, WITH_OPERATOR } from '../support/operator.ts';
 import { start } from '../support/service.ts';
 import { CANNOT_MOUNT, makeReadOnly } from '../support/small-disk.ts';
 import { dataFolder, keptLog } from './files-support.ts';
@@ -54,6 +56,24 @@ t.test('a deletion that leaves files is no success, but the feed is gone', needs
     await eventually(async () => !(await readdir(dir)).some(isTempName)),
     'the next start removes the rest',
   );
+});
+
+t.test('a deletion by the operator that leaves files leaves its audit line, too', async (t) => {
+  const service = await start(t, { SERVICE_STORAGE: 'fs', ...WITH_OPERATOR });
+  for (const name of ['otter', 'marten'])
+    await new FeedClient(service.url, name).post('text', { 'x-read-id': `${name}s` });
+  const { rmdir } = fs;
+  const setRmdir = (call: typeof rmdir) => {
+    fs.rmdir = call;
+    syncBuiltinESMExports();
+  };
+  t.teardown(() => setRmdir(rmdir));
+  setRmdir(() => Promise.reject(Object.assign(new Error('busy'), { code: 'EBUSY', syscall: 'rmdir' })));
+  const left = { status: 503, json: { error: /deleted/ } };
+  t.match(await operate(service.url, 'DELETE', '/feeds/otter'), left);
+  t.match(await operate(service.url, 'POST', '/takedown', { target: '/r/martens' }), left);
+  const audit = service.lines.filter(({ fields }) => fields.audit === true).map(({ fields }) => fields.what);
+  t.strictSame(audit, ['delete feed', 'take down feed']);
 });
 
 t.test('what could not be removed is tried again in the background', needsMount, async (t) => {
