@@ -2,8 +2,9 @@ import type { Database } from './database.ts';
 import { IF_FREED } from './picture-rows.ts';
 import { NOW, statement, type Transaction } from './transaction.ts';
 
-/** Notes removed in one step; few, because pictures may be large. */
+/** Limits of a step: notes, and about how many bytes of them in the database, because a statement may not take long. At least one note. */
 const STEP_NOTES = 100;
+const STEP_BYTES = 16 * 1024 * 1024;
 const STEP_TAGS = 1_000;
 /** Retry interval after the database could not be used, ms. */
 const RETRY_MS = 10_000;
@@ -17,8 +18,14 @@ const CLEAR_TAGS = statement<object>('clear_tags')`
   RETURNING 1`;
 const CLEAR_NOTES = statement<object>('clear_notes')`
   WITH gone AS (
-    DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_NOTES}))
-    RETURNING image_key
+    DELETE FROM notes WHERE ctid = ANY (ARRAY(
+      SELECT place FROM (
+        SELECT place, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before FROM (
+          SELECT ctid AS place, CASE WHEN image_key IS NULL THEN size ELSE 0 END AS bytes
+          FROM notes WHERE feed = $1 LIMIT ${STEP_NOTES}
+        ) AS next
+      ) AS summed WHERE bytes_before < ${STEP_BYTES}
+    )) RETURNING image_key
   ), freed AS (
     INSERT INTO freed_keys (key, due_at) SELECT image_key, ${NOW} FROM gone WHERE image_key IS NOT NULL ${IF_FREED}
   ) SELECT 1 FROM gone`;
