@@ -90,6 +90,9 @@ export async function startService(
   const cache = new ReadCache(config.cacheBytes);
   const parts = await createParts(config, log, { ...stores, pools, cache, metrics });
   const { access, site, signIn } = parts;
+  // Before anything can be posted, because nobody else tells of a change.
+  const webSub = await createWebSub(config, log, stores.storage, metrics);
+  const cdn = await createCdn(config, log, stores.storage, metrics);
   const { host, port, processes, publicUrl, trustProxy, maxConnectionsPerClient } = config;
   const server = await HttpServer.listen({
     host,
@@ -113,8 +116,6 @@ export async function startService(
   });
   checkHeaderValues(log);
   const sweeping = new Sweeping(stores.storage, log);
-  const webSub = await createWebSub(config, log, stores.storage, metrics);
-  const cdn = await createCdn(config, log, stores.storage, metrics);
   // Not awaited, because everything else works while the provider is down.
   signIn?.check();
   const streams = () => server.openStreams;

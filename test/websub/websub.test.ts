@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { FeedName } from '../../src/feeds/names.ts';
+import { HttpServer, type ServerOptions } from '../../src/http/server.ts';
 import { feedHash } from '../../src/telemetry/fields.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
@@ -91,6 +92,32 @@ t.test(
     t.ok(hub.told.every(({ topic }) => topic.includes(readId)));
   },
 );
+
+t.test('hubs and a CDN hear of what is posted as soon as the port is open', async (t) => {
+  const tags: string[] = [];
+  const cdn = await serve(t, (_, response, body) => {
+    tags.push(...JSON.parse(body).tags);
+    response.end();
+  });
+  const hub = await TestHub.start(t);
+  const env = { ...(await settings([hub.url])), SERVICE_PURGE_URL: cdn };
+  let readId = '';
+  const { listen } = HttpServer;
+  t.intercept(HttpServer, 'listen', {
+    value: async (options: ServerOptions) => {
+      const opened = await listen(options);
+      readId = readIdIn((await new FeedClient(env.PUBLIC_URL!, 'heron').post()).json.read_url);
+      return opened;
+    },
+  });
+  await start(t, env);
+  // Another feed is told of after those that changed before it.
+  const other = readIdIn((await new FeedClient(env.PUBLIC_URL!, 'egret').post()).json.read_url);
+  t.ok(await eventually(() => hub.told.some(({ topic }) => topic.includes(other))));
+  t.ok(hub.told.some(({ topic }) => topic.includes(readId)));
+  t.ok(await eventually(() => tags.includes(`feed-${other}`)));
+  t.ok(tags.includes(`feed-${readId}`));
+});
 
 t.test('feeds name hubs, and parts of them do not', async (t) => {
   const hubs = ['https://one.example/hub', 'https://two.example/a&b'];
