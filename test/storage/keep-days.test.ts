@@ -77,3 +77,12 @@ t.test('one of two processes sweeps, and the other one when that is gone', async
   await nobodyLeads(url);
   t.same(await other.due!(now), [name]);
 });
+
+t.test('a process that was started with other days sweeps by those of the last start', async (t) => {
+  const url = await server.database();
+  const first = await openedPostgres(t, url);
+  for (const days of [20, 1]) await post(first, name, aged(days));
+  await openedPostgres(t, url, { keepDays: 10 });
+  t.equal(await swept(first), 1);
+  t.same(await first.due!(Date.now() + 9 * DAY_MS), [name]);
+});

@@ -111,6 +111,7 @@ const NEXT_EXPIRY = statement<{ expires_at: number }>('next_expiry')`
 const OLDEST = statement<StoredNote>('oldest')`
   SELECT ${SWEPT_COLUMNS} FROM notes WHERE feed = $1 AND ${isLive('$2')}
   ORDER BY created_at, id, type LIMIT ${OLDEST_NOTES}`;
+const KEEP_DAYS = statement<{ keep_days: number }>('keep_days')`SELECT keep_days FROM sweeper`;
 const PRESENT = statement<Pick<NoteRow, 'id' | 'type'>>('present_notes')`
   SELECT id, type FROM notes WHERE feed = $1 AND id = ANY ($2)`;
 const REPLACE = statement('replace_note')`
@@ -376,7 +377,9 @@ export class Writes {
 
   /** The notes of a feed that are due. */
   async #sweep(open: OpenFeed, feed: Feed): Promise<readonly StoredNote[]> {
-    const due = dueOf(feed, this.#now, this.#rules.keepDays);
+    // A process that was started later may have other days: by this one's, feeds that are due by those would not be due any more.
+    const [instance] = await this.#transaction.run(KEEP_DAYS, []);
+    const due = dueOf(feed, this.#now, instance?.keep_days ?? this.#rules.keepDays);
     const values = [feed.key, this.#now];
     const [expired, [next]] = await Promise.all([
       this.#transaction.run(EXPIRED, values),
