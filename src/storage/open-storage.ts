@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Owner } from '../privileges.ts';
@@ -56,11 +57,13 @@ export async function openStorage(
     const { loadSecret, markFolder } = await import('./files/secret.ts');
     return inDataDir(dataDir, async () => {
       warnOfReaders(dataDir, log);
-      const folderSecret = await loadSecret(dataDir, settings, owner);
+      // A link in its place would count as a data folder that is away, as links to folders are ignored everywhere.
+      const dir = realpathSync(dataDir);
+      const folderSecret = await loadSecret(dir, settings, owner);
       const { key, derivation } = folderSecret;
       log.hashFeedsWith(key);
-      const files = await openFiles({ ...parts, isLicenseValid, dir: dataDir, secret: key, derivation });
-      await markFolder(dataDir, folderSecret, { owner, log });
+      const files = await openFiles({ ...parts, isLicenseValid, dir, secret: key, derivation });
+      await markFolder(dir, folderSecret, { owner, log });
       return { storage: files, secret: key };
     });
   }

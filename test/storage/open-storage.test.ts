@@ -1,10 +1,12 @@
-import { chmodSync, chownSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { readConfig } from '../../src/config.ts';
 import { openStorage } from '../../src/storage/open-storage.ts';
 import { collectedLog } from '../support/collected-log.ts';
-import { tempDir } from '../support/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { FeedClient } from '../support/feed-client.ts';
+import { start, tempDir } from '../support/service.ts';
 
 const USER = 1234;
 const isRoot = process.getuid?.() === 0;
@@ -49,6 +51,26 @@ t.test('a data folder that this user may not use is told of by the name of its s
     await said(join(dir, 'file')),
     `DATA_DIR=${join(dir, 'file')} cannot be used by user ${user} (EEXIST: not a folder).`,
   );
+});
+
+t.test('changes by hand show also if DATA_DIR is a link', async (t) => {
+  const dir = await tempDir(t);
+  const [real, link] = [join(dir, 'real'), join(dir, 'link')];
+  mkdirSync(real);
+  symlinkSync(real, link);
+  const service = await start(t, { SERVICE_STORAGE: 'fs' }, link);
+  const client = new FeedClient(service.url, 'feed');
+  await client.post('by the service');
+  const shows = (count: number) => eventually(async () => (await client.list()).json.notes.length === count);
+  writeFileSync(join(real, 'feed', 'placed.md'), 'by hand');
+  t.ok(await shows(2), 'a note that is placed');
+  rmSync(join(real, 'feed', 'placed.md'));
+  t.ok(await shows(1), 'a note that is removed');
+  rmSync(join(real, 'feed'), { recursive: true });
+  t.ok(await shows(0), 'a feed that is removed');
+  mkdirSync(join(real, 'feed'));
+  writeFileSync(join(real, 'feed', 'placed.md'), 'by hand');
+  t.ok(await shows(1), 'a feed that is placed');
 });
 
 t.test('notes are searched unless a setting turns it off', async (t) => {
