@@ -15,6 +15,11 @@ async function everyName(dir: string): Promise<string[]> {
   return (await readdir(dir, { recursive: true })).sort();
 }
 
+/** Leaves no room on a small disk. */
+async function fill(dir: string): Promise<void> {
+  await writeFile(join(dir, 'ballast'), Buffer.alloc(2 * 1024 * 1024)).catch(() => undefined);
+}
+
 const countOf = async (storage: Storage) => (await storage.feed(name))?.noteCount;
 
 t.test('a full disk refuses with storage_full and keeps nothing half', needsMount, async (t) => {
@@ -146,7 +151,7 @@ t.test('a full disk takes no edit, and lets notes be removed', needsMount, async
   const storage = await opened(t, dir);
   const note = newNote('kept', 'md', { title: 'T', tags: [] });
   await post(storage, name, note);
-  await writeFile(join(dir, 'ballast'), Buffer.alloc(2 * 1024 * 1024)).catch(() => undefined);
+  await fill(dir);
   const before = await everyName(dir);
   await t.rejects(edits(storage).replace(name, note.id, Buffer.alloc(9000)), {
     code: 'storage_full',
@@ -156,6 +161,18 @@ t.test('a full disk takes no edit, and lets notes be removed', needsMount, async
   t.same(await everyName(dir), before);
   t.match(await reads(storage).note(name, note.id), { size: 4, meta: { title: 'T' } });
   t.equal(await edits(storage).remove(name, note.id), true);
+});
+
+t.test('a full disk lets a sweep remove notes', needsMount, async (t) => {
+  const dir = await smallDisk(t, '1m');
+  const storage = await opened(t, dir);
+  const [kept, expires] = [newNote('kept'), Date.now() - 1];
+  const expired = ['1', '2', '3'].map((text) => newNote(text, 'md', { tags: [], expires }));
+  await post(storage, name, [...expired, kept]);
+  await fill(dir);
+  await storage.write({ kind: 'sweep', name, target: OPEN });
+  t.equal(await countOf(storage), 1);
+  t.same(await readdir(join(dir, name)), ['.readid', `${kept.id}.md`]);
 });
 
 t.test('no error names a feed or a path', needsMount, async (t) => {

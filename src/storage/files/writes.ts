@@ -15,6 +15,7 @@ import {
   type WritingRules,
 } from '../../writing/decide.ts';
 import { dueOf } from '../../writing/due.ts';
+import { isDiskFull } from '../failures.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import {
   NO_META,
@@ -300,7 +301,12 @@ async function writeFiles(
   // there one by one.
   const isWhole =
     isOfNotes && outcomes === undefined && (added.length + changes.length > 1 || marksOf(added).length > 0);
-  const stamps = await writer.change(folder, changes, notes, isWhole);
+  const isRemoval = [...changes, ...notes].every(({ bytes }) => bytes === undefined);
+  const stamps = await writer.change(folder, changes, notes, isWhole).catch((error) => {
+    if (!isRemoval || !isDiskFull(errorCode(error))) throw error;
+    // A full disk has no room for an intent. Without one, a crash may leave some of the notes, which are still due then.
+    return writer.change(folder, changes);
+  });
   const stampOf = new Map([...notes, ...changes].map(({ name }, n) => [name, stamps[n]]));
   return { stampOf, files: settings?.files };
 }
