@@ -175,6 +175,19 @@ t.test('a full disk lets a sweep remove notes', needsMount, async (t) => {
   t.same(await readdir(join(dir, name)), ['.readid', `${kept.id}.md`]);
 });
 
+t.test('a feed can be deleted on a full disk, and nobody gets its read id', needsMount, async (t) => {
+  const dir = await smallDisk(t, '1m');
+  let storage = await opened(t, dir);
+  const chosen = { readId: 'chosen' as never };
+  await post(storage, name, newNote('1'), chosen);
+  await fill(dir);
+  t.equal(await edits(storage).deleteFeed(name), true);
+  t.equal(await storage.feed(name), undefined);
+  await storage.close();
+  storage = await opened(t, dir);
+  await t.rejects(post(storage, name, newNote('2'), chosen), { code: 'taken' });
+});
+
 t.test('no error names a feed or a path', needsMount, async (t) => {
   const dir = await dataFolder(t);
   const storage = await opened(t, dir);

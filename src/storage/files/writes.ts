@@ -15,7 +15,7 @@ import {
   type WritingRules,
 } from '../../writing/decide.ts';
 import { dueOf } from '../../writing/due.ts';
-import { isDiskFull } from '../failures.ts';
+import { isDiskFull, withoutPath } from '../failures.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import {
   NO_META,
@@ -86,17 +86,20 @@ const AGAIN = 'again';
 
 type StateOfStep = Omit<State, 'feed' | 'note'>;
 
-/** The result of a step, and the folder that remains to be removed after a deletion. */
+/** The result of a step. */
 interface Done {
   readonly written: Written;
+  /** The folder that remains to be removed after a deletion. */
   readonly left?: string;
+  /** Retires the read id of the deleted feed, if there was no room for that before. */
+  readonly retire?: (() => Promise<void>) | undefined;
 }
 
 /**
  * See `Storage.write`. Posts to a feed run beside each other, because a batch that begins when the last is over posts half as
  * many notes a second. A step must not read notes with `NoteReader`, which may wait for a step. A crash in the middle of a
  * change of settings can leave the others changed and the read id not; after one before a folder is renamed the feed is
- * there, but its read id stays retired.
+ * there, but its read id stays retired. On a full disk the read id of a deleted feed is retired last, so a crash may leave it free.
  */
 export async function write(parts: WriteParts, command: Command): Promise<Written | undefined> {
   const { dir, locks, removals } = parts;
@@ -126,6 +129,7 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
   if (done === AGAIN) done = await locks.exclusive(name, () => step(true));
   if (done === AGAIN) throw new TypeError('A step that is alone cannot ask for it');
   if (done?.left !== undefined) await removals.remove(join(dir, done.left), name);
+  await done?.retire?.();
   return done?.written;
 }
 
@@ -242,7 +246,7 @@ async function change(
   const { fate, edit, note, added, removed = [], outcomes } = effects;
   if (fate === 'unchanged') return { written: { feed: effects.feed, note, isUnchanged: true, outcomes } };
   if (fate === 'deleted')
-    return { written: { feed: effects.feed, note }, left: await deleteFeed(parts, feed) };
+    return { written: { feed: effects.feed, note }, ...(await deleteFeed(parts, feed)) };
   // What is being stored and what is stored never pass the limits together.
   const release = keepRoom(parts.index, feed, before, effects.feed);
   // Released in the turn in which the notes come into the index, so that they never count twice.
@@ -366,15 +370,28 @@ function settingsOf(feed: Feed): StoredSettings {
   return { title, description, showSender, listed, image, keepDays, keepNotes };
 }
 
-/** Deletes a feed: it is gone, and its name free, once its folder is renamed. Returns the folder's name. */
+/** Deletes a feed: it is gone, and its name free, once its folder is renamed. */
 async function deleteFeed(
   { dir, index, locks, retired, writer }: WriteParts,
   feed: IndexedFeed,
-): Promise<string> {
-  if (isReadId(feed.readId)) await locks.exclusive(RETIRED_FILE, () => retired.add(feed.readId));
-  const left = await writer.moveAway(dir, feed.name);
+): Promise<Omit<Done, 'written'>> {
+  const { name, readId } = feed;
+  const retire = () => locks.exclusive(RETIRED_FILE, () => retired.add(readId));
+  let retireLater: Done['retire'];
+  if (isReadId(readId))
+    await retire().catch((error) => {
+      if (!isDiskFull(errorCode(error))) throw error;
+      // There is room once the files of the feed are removed.
+      retireLater = () => retire().catch(notRetired);
+    });
+  const left = await writer.moveAway(dir, name);
   index.drop(feed);
-  return left;
+  return { left, retire: retireLater };
+}
+
+function notRetired(error: unknown): never {
+  const message = 'The feed is deleted, but it could not be noted that nobody gets its read link again.';
+  throw new Refusal('store_unavailable', message, { cause: withoutPath(error) });
 }
 
 /** The feed with the notes that are being stored. */
