@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import type { FeedSettings } from '../../src/feeds/feed.ts';
 import { derivedReadId } from '../../src/feeds/ids.ts';
 import type { NoteId, ReadId } from '../../src/feeds/names.ts';
+import { WriterThread } from '../../src/storage/files/writer-thread.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
 import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
@@ -54,6 +55,18 @@ withFiles('the files say what was set, and nothing more', async (t, { storage, d
   t.same(Object.keys(JSON.parse(await read(dir, meta))), ['edited']);
   await edits(storage).remove(name, note.id);
   t.same(await names(dir), ['.readid']);
+});
+
+t.test('a change of settings keeps what was written into their file just before it', async (t) => {
+  const dir = await dataFolder(t);
+  const blind = { start: async () => {}, order: () => {}, close: async () => {} };
+  const storage = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: blind });
+  await post(storage, name, newNote('x'));
+  await writeFile(join(dir, name, '.feed.json'), '{"title": "by hand", "keep": {"days": 7}}');
+  const feed = await configure(storage, { description: 'D' });
+  t.match(feed, { title: 'by hand', description: 'D', keepDays: 7 });
+  const stored = { title: 'by hand', description: 'D', keep: { days: 7 } };
+  t.same(JSON.parse(await read(dir, '.feed.json')), stored);
 });
 
 withFiles(

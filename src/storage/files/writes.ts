@@ -38,7 +38,13 @@ import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } fro
 import type { Entry } from './note-list.ts';
 import { isThere } from './read-file.ts';
 import type { FeedFiles } from './read-metadata.ts';
-import { readSettingsFile, UNREADABLE_READ_ID, UnreadableFile } from './read-metadata.ts';
+import {
+  logOfFeed,
+  readFeedFiles,
+  readSettingsFile,
+  UNREADABLE_READ_ID,
+  UnreadableFile,
+} from './read-metadata.ts';
 import type { Removals } from './removals.ts';
 import { scanFeed } from './scan.ts';
 import type { Stamp } from './stamp.ts';
@@ -110,8 +116,7 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
       const feed = parts.index.get(name);
       if (!feed) return decideNew(parts, command, state);
       const run = async () => {
-        // Refuses every change of settings that cannot be read, also one of the read id alone.
-        if (kind === 'configure') await readSettingsFile(join(dir, name));
+        if (kind === 'configure') await readDotFiles(parts, feed);
         const present = await presentOf(parts, feed, lookups, state.now);
         const found = { ...state, ...present, hasImage: await hasFile(dir, feed, lookups) };
         const changeFeed = (named?: NamedNote) => change(parts, command, feed, found, named);
@@ -158,6 +163,19 @@ function sweep(
     const notes = found.filter((_, n) => isDue[n]).map((note) => ({ ...note, ...UNREAD }));
     return change(parts, command, feed, { ...state, due: notes });
   });
+}
+
+/**
+ * Takes in what somebody has just changed in the dot files of a feed, because a change of its settings would take it back.
+ * Throws an `UnreadableFile` for settings that cannot be read, also if only the read id is to be changed.
+ */
+async function readDotFiles({ dir, index, log, writer }: WriteParts, feed: IndexedFeed): Promise<void> {
+  const folder = join(dir, feed.name);
+  // What a refused write has left is no change by hand.
+  await writer.finish(folder);
+  await readSettingsFile(folder);
+  const files = await readFeedFiles(folder, logOfFeed(log, feed.name));
+  if (files && JSON.stringify(files) !== JSON.stringify(feed.files)) index.apply(feed, { files });
 }
 
 /** Keeps a read id for the feed, and licenses of an id as they are, until the step is done. */
