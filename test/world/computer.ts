@@ -44,6 +44,8 @@ export class Computer {
   isDown = false;
   /** Calls whose lines in the trace match fail, whatever the weather. */
   failing: RegExp | undefined;
+  /** The error code of these. */
+  failingWith = 'EIO';
   /** Calls that failed so far. */
   faults = 0;
   /** When the last one did, ms since the epoch. */
@@ -182,7 +184,7 @@ export class Computer {
     if (this.#isDying) this.#die(name);
     this.steps += 1;
     const line = `${name} ${subject}`;
-    const fault = this.failing?.test(line) ? 'EIO' : this.#fault(name);
+    const fault = this.failing?.test(line) ? this.failingWith : this.#fault(name);
     this.trace(`${line}${fault ? ` ${fault}` : ''}`);
     this.#isDying = this.dyingAfter?.test(line) ?? false;
     if (this.steps < this.dyingAt || !CHANGING.has(name)) return fault;

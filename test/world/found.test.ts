@@ -214,6 +214,27 @@ t.test(
   },
 );
 
+t.test('a network file system whose server is away is a disk that fails', async (t) => {
+  const computer = start(t);
+  computer.failingWith = 'EHOSTDOWN';
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  const id = (await computer.until(postText(storage)))!;
+  const feed = (await storage.feed(name))!;
+  computer.failing = /^fsync|^rename .*tmp-nfs-.* /;
+  const removal = computer.until(storage.write({ kind: 'remove', ...toFeed(feed), id }));
+  t.match(await removal.catch((error) => error), { code: 'store_unavailable' });
+  computer.failing = undefined;
+  await computer.until(later(computer, 3_000));
+  t.equal(await computer.until(countOf(storage)), 1, 'what was refused is taken back');
+  computer.failing = /^lstat .*b.md$/;
+  computer.disk.placeByHand(`${DATA}/feed/b.md`, Buffer.from('by hand'));
+  await computer.until(later(computer, 2_000));
+  computer.failing = undefined;
+  await computer.until(later(computer, 2_000));
+  t.equal(await computer.until(countOf(storage)), 2, 'what could not be looked at is looked at again');
+});
+
 t.test('a post is a retry also while the refused removal of its note is to be undone', async (t) => {
   const computer = start(t);
   const storage = (await computer.until(openOn(computer, DATA)))!;

@@ -5,6 +5,7 @@ import pLimit from 'p-limit';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from '../../system-errors.ts';
 import { KeyedLock } from '../keyed-lock.ts';
+import { isPassing } from './failures.ts';
 import { intentName, isFileOfNote, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
@@ -56,8 +57,6 @@ const AT_ONCE = 16;
 /** Error codes if a file cannot have a hard link, on this file system or at all. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK', 'EXDEV']);
 
-/** Codes of errors after which the same step may succeed later. */
-const PASSING = new Set('EIO ENOSPC EDQUOT EMFILE ENFILE EROFS ESTALE ETIMEDOUT'.split(' '));
 /** Pause before steps that failed are tried again, ms. */
 const AGAIN_MS = 1_000;
 
@@ -310,11 +309,6 @@ function keep(path: string, before: string, isSecond: boolean): string | undefin
     if (isSecond && NO_LINKS.has(code)) return '';
     throw error;
   }
-}
-
-/** Whether the disk may let the same be done later. */
-export function isPassing(error: unknown): boolean {
-  return PASSING.has(errorCode(error) ?? '');
 }
 
 /** Ignores failures: a temp file that cannot be removed now is removed at the next start. */

@@ -3,9 +3,12 @@ import { errorCode } from '../../system-errors.ts';
 import { isDiskFull, storageFull, storeUnavailable, withoutPath } from '../failures.ts';
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM', 'ENAMETOOLONG']);
-const UNAVAILABLE = new Set(
-  'EROFS EACCES EPERM EIO ENOENT ENOTDIR ENODEV ENOTCONN ESTALE ETIMEDOUT EMFILE ENFILE'.split(' '),
-);
+/** Codes of a disk, a network file system or a system that may do the same later; `isDiskFull` has others. */
+const PASSING = (
+  'EIO EROFS ENODEV ENOTCONN ESTALE ETIMEDOUT EHOSTDOWN EHOSTUNREACH ECONNABORTED EREMOTEIO ' +
+  'EBUSY EAGAIN ENOMEM EMFILE ENFILE'
+).split(' ');
+const UNAVAILABLE = new Set([...PASSING, 'EACCES', 'EPERM', 'ENOENT', 'ENOTDIR']);
 
 /**
  * Nothing that may be read is there: no file, a link, a folder, or one that this process may not open. Nor can there be a file
@@ -19,6 +22,12 @@ export function isAbsent(error: unknown): boolean {
 export function isGone(error: unknown): boolean {
   const code = errorCode(error);
   return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+/** Whether the disk may let the same be done later. */
+export function isPassing(error: unknown): boolean {
+  const code = errorCode(error) ?? '';
+  return PASSING.includes(code) || isDiskFull(code);
 }
 
 export function unavailable(cause?: unknown): Refusal {

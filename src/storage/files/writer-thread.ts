@@ -1,8 +1,8 @@
 import type { Owner } from '../../privileges.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { sendable, ThreadCalls } from '../thread-calls.ts';
-import { type FileWriter, isPassing } from './durable.ts';
-import { unavailable } from './failures.ts';
+import type { FileWriter } from './durable.ts';
+import { isPassing, unavailable } from './failures.ts';
 
 /** What the thread is started with. */
 export interface WriterData {
