@@ -100,7 +100,7 @@ t.test('hubs and a CDN hear of what is posted as soon as the port is open', asyn
     response.end();
   });
   const hub = await TestHub.start(t);
-  const env = { ...(await settings([hub.url])), SERVICE_PURGE_URL: cdn };
+  const env: Record<string, string> = { ...(await settings([hub.url])), SERVICE_PURGE_URL: cdn };
   let readId = '';
   const { listen } = HttpServer;
   t.intercept(HttpServer, 'listen', {

@@ -377,7 +377,7 @@ export class Writes {
 
   /** The notes of a feed that are due. */
   async #sweep(open: OpenFeed, feed: Feed): Promise<readonly StoredNote[]> {
-    // A process that was started later may have other days: by this one's, feeds that are due by those would not be due any more.
+    // Not the days of this process: one that was started later may have fewer, and would not find the feed due any more.
     const [instance] = await this.#transaction.run(KEEP_DAYS, []);
     const due = dueOf(feed, this.#now, instance?.keep_days ?? this.#rules.keepDays);
     const values = [feed.key, this.#now];
