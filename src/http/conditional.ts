@@ -14,13 +14,14 @@ const TAGS = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/;
 
 /**
  * The tags of an `If-Match` value without quotes, or `*`; undefined for any other text. Weak ones are left out, because they
- * never match (§13.1.1). A tag of a compressed form also stands for the bytes as they are (see `Representation`).
+ * never match (§13.1.1). A tag of a compressed form also stands for the bytes as they are (see `Representation`); proxies that
+ * compress make such tags, too.
  */
 export function strongTags(ifMatch: string): readonly string[] | '*' | undefined {
   if (ifMatch.trim() === '*') return '*';
   if (!TAGS.test(ifMatch)) return undefined;
   const tags = [...ifMatch.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag = '']) => (weak ? [] : [tag]));
-  return tags.flatMap((tag) => [tag, tag.replace(/-(?:br|gzip)$/, '')]);
+  return tags.flatMap((tag) => [tag, tag.replace(/-(?:br|gzip|zstd)$/, '')]);
 }
 
 /** The three forms of an HTTP date, all in UTC (§5.6.7). */

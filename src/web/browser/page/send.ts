@@ -79,7 +79,9 @@ export function sendForEtag<T>(asked: ApiRequest): Promise<{ json: T; etag: stri
       if (status < 200 || status >= 300) return void refusalOf(request, answer).then(reject);
       // A network or a proxy that asks for a login answers with pages of its own.
       if (answer === undefined && status !== NO_CONTENT) return failUnreached();
-      resolve({ json: answer as T, etag: request.getResponseHeader('ETag') ?? '' });
+      // A proxy that compresses an answer makes its ETag weak, and a weak one matches no `If-Match`.
+      const etag = (request.getResponseHeader('ETag') ?? '').replace(/^W\//, '');
+      resolve({ json: answer as T, etag });
     };
     request.onerror = failUnreached;
     request.onabort = () => fail('Cancelled.');
