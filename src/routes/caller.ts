@@ -63,13 +63,19 @@ export function cookieScopeOf(exchange: Exchange): CookiePlace {
 
 /**
  * Whether a page of this instance sent the request: by `Sec-Fetch-Site`, else by `Origin`, because old browsers, and pages
- * without https, do not send the first.
+ * without https, do not send the first; else, for a read, by `Referer`, because browsers send no `Origin` with their own reads.
  */
 export function isFromOwnPage(exchange: Exchange): boolean {
   const site = exchange.header('sec-fetch-site', true);
   if (site !== undefined) return site === 'same-origin';
-  const origin = exchange.header('origin', true);
+  const origin = exchange.header('origin', true) ?? originOfRead(exchange);
   return origin !== undefined && isOwnOrigin(exchange, origin);
+}
+
+/** The origin in the `Referer` of a read. Not of a write: a redirect by another site keeps the `Referer` of the page before it. */
+function originOfRead(exchange: Exchange): string | undefined {
+  const referer = exchange.method === 'GET' ? exchange.header('referer', true) : undefined;
+  return referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : undefined;
 }
 
 /** @throws Refusal `foreign_form` unless a page of this instance sent the request */

@@ -211,6 +211,22 @@ t.test(
   },
 );
 
+t.test(
+  'a read without both counts by its Referer, as of a page without https; a write does not',
+  async (t) => {
+    const browser = await visitor();
+    const by = (referer: string) => ({ 'sec-fetch-site': '', referer });
+    for (const path of [RECORD, `${RECORD}/notes`, `${RECORD}/export`])
+      t.equal((await browser.fetch(path, { headers: by(`${url}/walrus`) })).status, 200, path);
+    for (const referer of ['http://evil.example/', 'http://127.0.0.1:1/', 'walrus'])
+      t.equal((await browser.fetch(RECORD, { headers: by(referer) })).status, 401, referer);
+    const foreign = { ...by(`${url}/walrus`), origin: 'http://evil.example' };
+    t.equal((await browser.fetch(RECORD, { headers: foreign })).status, 401);
+    const headers = { ...by(`${url}/walrus`), 'content-type': 'text/markdown' };
+    t.equal((await browser.fetch('/walrus', { method: 'POST', body: 'x', headers })).status, 401);
+  },
+);
+
 t.test('a Bearer token wins over the session', async (t) => {
   const browser = await visitor();
   const wrong = { authorization: 'Bearer wrong' };

@@ -70,3 +70,14 @@ t.test("the instance's own page posts and deletes", async (t) => {
   await page.click('form[action$="/delete"] button');
   await page.waitForURL(`${notes}/`);
 });
+
+t.test('a page of a locked instance reads by the session', async (t) => {
+  const locked = await start(t, { SERVICE_PASSWORD: 'let us in' });
+  const { page } = await visit(t, browser);
+  await page.goto(`http://notes.example:${locked.port}/login?next=/vole`);
+  await page.fill('[name=password]', 'let us in');
+  await page.click('main button');
+  await page.waitForSelector('#compose');
+  const read = "fetch('/api/v1/feeds/vole/notes').then(({ status }) => status)";
+  t.equal(await page.evaluate(read), 200);
+});
