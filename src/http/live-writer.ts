@@ -52,7 +52,8 @@ export class LiveWriter implements LiveStream {
     if (this.isClosed) return;
     this.#res.cork(() => {
       if (this.#next !== undefined) this.#res.write(this.#next);
-      this.#res.end('', this.#context.isStopping);
+      // Without its parameter for closing the connection, which writes a header field into the last chunk.
+      this.#res.end('');
     });
     this.#close();
   }

@@ -140,8 +140,8 @@ t.test('a stop ends streams at once, also one that was about to begin', async (t
   t.ok(await eventually(() => late.asked === 1));
   await Promise.all([live.server.stop(), late.server.stop()]);
   await Promise.all([reader.connection.closed, waiting.connection.closed]);
-  t.ok(reader.text.endsWith('\r\n0\r\n\r\n'));
-  t.ok(waiting.text.endsWith('\r\n0\r\n\r\n'));
+  t.ok(reader.text.endsWith('start\n\r\n0\r\n\r\n'), 'the chunks are whole');
+  t.ok(waiting.text.endsWith('start\n\r\n0\r\n\r\n'));
   t.equal(live.closed + late.closed, 2);
 });
 
