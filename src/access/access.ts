@@ -206,6 +206,18 @@ export class Access {
   }
 
   /**
+   * Checks a caller again whose change found no feed or note, because the feed may have got another password since.
+   * @param known the feed as it was when the caller was admitted
+   * @throws Refusal as `requireFeedPassword`; `busy` if the caller may still change the feed
+   */
+  async checkAgain(caller: Caller, known: Feed): Promise<void> {
+    const feed = await this.#parts.storage.feed(known.name);
+    if (feed?.key !== known.key || feed.passwordHash === known.passwordHash) return;
+    await this.#unlock(caller, feed);
+    throw new Refusal('busy', 'The password of the feed was changed meanwhile. Try again.');
+  }
+
+  /**
    * Requires the feed's password or its unlock cookie. For any other feed only the form of a password is checked, so a
    * malformed one reveals nothing about the feed.
    * @throws Refusal `invalid_request` for an `X-Feed-Password` that no feed can have; `auth`, `too_many_attempts`; `busy`

@@ -1,4 +1,5 @@
 import type { Access, Caller, NamedFeed } from '../access/access.ts';
+import type { Feed } from '../feeds/feed.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, Operation } from '../http/exchange.ts';
 import { existing, onRefusal, Refusal } from '../refusals.ts';
@@ -75,7 +76,7 @@ async function handleByName(
   if (operation.access === 'writer') {
     const feed = await access.requireWriter(caller, name);
     refuseUnknownHeaders(exchange);
-    return operation.handle(exchange, { feed, ...admitted });
+    return change(access, caller, feed, () => operation.handle(exchange, { feed, ...admitted }));
   }
   if (operation.access === 'poster') {
     const named = await access.requirePoster(caller, name);
@@ -85,6 +86,19 @@ async function handleByName(
   const named = await access.requireReader(caller, name);
   if (operation.access === 'previewer') await access.previews.count(caller.client);
   return operation.handle(exchange, { ...named, ...admitted });
+}
+
+/** Carries a change out. If the feed has got another password meanwhile, the change is refused as the next one will be. */
+async function change(
+  access: Access,
+  caller: Caller,
+  feed: Feed,
+  handle: () => Answer | Promise<Answer>,
+): Promise<Answer> {
+  return onRefusal(handle, async (refusal) => {
+    if (refusal.code === 'not_found') await access.checkAgain(caller, feed);
+    throw refusal;
+  });
 }
 
 /** Forms, and pages of feeds. */
@@ -139,7 +153,9 @@ async function handleFeedForm(
   });
   const feedForm = { feed, form, ...admitted };
   const explain = (refusal: Refusal) => operation.explain(exchange, feedForm, refusal);
-  return overLimit ? explain(overLimit) : onRefusal(() => operation.handle(exchange, feedForm), explain);
+  if (overLimit) return explain(overLimit);
+  const handle = () => operation.handle(exchange, feedForm);
+  return onRefusal(() => change(access, admitted.caller, feed, handle), explain);
 }
 
 /** Cookies count only in requests of our own pages, because any page can make a browser send them. */

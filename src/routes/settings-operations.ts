@@ -6,7 +6,7 @@ import { MAX_KEEP_DAYS, MAX_KEEP_NOTES } from '../feeds/keeping.ts';
 import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { FeedSettingsWriter, SettingsChanges } from '../ingest/feed-settings.ts';
+import type { SettingsChanges } from '../ingest/feed-settings.ts';
 import type { Licensing } from '../ingest/licensing.ts';
 import { existing, notFound, onRefusal, Refusal } from '../refusals.ts';
 import { unlockPage } from '../web/access-pages.ts';
@@ -51,7 +51,7 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
       return seeOther(exchange, savedPage(feed.name, form));
     }),
     operation('deleteFeedByForm', 'POST /{feed}/delete', { ...byForm, absent: deletedBefore }, (...call) =>
-      deleteFeed(settings, ...call),
+      deleteFeed(parts, ...call),
     ),
     // A form that was refused leaves the browser at this address, where a reload is a GET.
     operation('accessPage', 'GET /{feed}/access', page, (exchange, { name }) =>
@@ -77,7 +77,7 @@ function asksForNewLinks(): Refusal {
 }
 
 async function deleteFeed(
-  settings: FeedSettingsWriter,
+  { settings, access }: OperationParts,
   exchange: Exchange,
   { feed, form, caller }: FeedForm,
 ): Promise<Answer> {
@@ -85,9 +85,10 @@ async function deleteFeed(
   if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
   await onRefusal(
     () => settings.remove(feed, caller),
-    (refusal) => {
-      // The same form was sent twice, and the other request was faster.
+    async (refusal) => {
       if (refusal.code !== 'not_found') throw refusal;
+      // The same form was sent twice, and the other request was faster, or the feed has another password by now.
+      await access.checkAgain(caller, feed);
     },
   );
   return deleted(exchange, feed.name);

@@ -1,6 +1,7 @@
 /** A change that was allowed reaches neither another feed that took the name meanwhile, nor one with another password. */
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { Browser } from '../support/cookie-browser.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { ask, post, start } from '../support/service.ts';
 
@@ -44,11 +45,21 @@ for (const [i, change] of CHANGES.entries()) {
     const record = `${url}/api/v1/feeds/${name}`;
     const body = JSON.stringify({ password: NEW['x-feed-password'] });
     t.equal((await ask(`${record}/password`, { method: 'PUT', headers: OLD, body })).status, 204);
-    t.equal(await finish(), 404);
+    t.equal(await finish(), 401);
     const { status, json } = await ask(`${record}/notes`, { headers: NEW });
     t.equal(status, 200);
     t.match(json.notes, [{ content: 'mine', title: 'mine' }]);
     t.equal((await ask(record, { headers: NEW })).json.title, '');
+  });
+
+  t.test(`${what}, its body half sent while the hash of the password is replaced`, async (t) => {
+    const name = `rehashed-${i}`;
+    const first = await post(`${url}/${name}`, 'mine', OLD);
+    const finish = await halfSent(t, name, first.json.id, change);
+    const body = JSON.stringify({ password: OLD['x-feed-password'] });
+    const same = { method: 'PUT', headers: OLD, body };
+    t.equal((await ask(`${url}/api/v1/feeds/${name}/password`, same)).status, 204);
+    t.equal(await finish(), 503, 'it can be sent again');
   });
 
   t.test(`${what}, its body half sent while the feed is made anew`, async (t) => {
@@ -69,3 +80,23 @@ for (const [i, change] of CHANGES.entries()) {
     );
   });
 }
+
+t.test('a form that deletes a feed says so only if the feed is gone', async (t) => {
+  await post(`${url}/kept`, 'mine', OLD);
+  const browser = new Browser(url);
+  await browser.submit('/kept/access', { action: 'unlock', password: OLD['x-feed-password'] });
+  const connection = await RawConnection.open(port);
+  t.teardown(() => connection.close());
+  const fields = `Host: test\r\nCookie: ${browser.cookiesFor('/kept')}\r\nSec-Fetch-Site: same-origin\r\n`;
+  connection.send(
+    `POST /kept/delete HTTP/1.1\r\n${fields}Content-Type: application/x-www-form-urlencoded\r\n`,
+  );
+  connection.send('Content-Length: 9\r\n\r\nname=');
+  await delay(100);
+  const body = JSON.stringify({ password: NEW['x-feed-password'] });
+  const password = { method: 'PUT', headers: OLD, body };
+  t.equal((await ask(`${url}/api/v1/feeds/kept/password`, password)).status, 204);
+  connection.send('kept');
+  t.equal((await connection.response()).status, 401);
+  t.equal((await ask(`${url}/api/v1/feeds/kept`, { headers: NEW })).status, 200);
+});
