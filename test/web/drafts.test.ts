@@ -409,6 +409,52 @@ t.test('a browser that keeps nothing says so once, and asks before words are lef
   await page.waitForSelector('article:has-text("Words")');
 });
 
+t.test(
+  'a browser whose database never opens lets notes be posted, feeds be locked and people log out',
+  async (t) => {
+    const closed = await start(t, { SERVICE_PASSWORD: 'instance password' });
+    const feed = new FeedClient(closed.url, 'stuck', { authorization: 'Bearer instance password' });
+    await feed.post('A note', { 'x-feed-password': 'open' });
+    const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+    await page.addInitScript('indexedDB.open = () => ({})');
+    await page.goto(`${closed.url}/login?next=/stuck`);
+    await page.fill('[name=password]', 'instance password');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${closed.url}/stuck`);
+    await page.fill('#password', 'open');
+    await page.keyboard.press('Enter');
+    await page.focus('#note-text');
+    await page.keyboard.type('Words');
+    await page.keyboard.press('Control+Enter');
+    await page.waitForSelector('#toasts:has-text("Posted.")');
+    await page.goto(`${closed.url}/stuck/settings`);
+    await page.click('text=Lock in this browser');
+    await page.waitForSelector('text=This feed is locked');
+    await page.click('.visitor button');
+    await page.waitForURL(`${closed.url}/logout`);
+    await page.click('main form button');
+    await page.waitForURL((address) => address.pathname !== '/logout');
+  },
+);
+
+t.test('a draft that is not read in time stays, and nothing is written in its place', async (t) => {
+  const { first, second, open } = await twoWindows(t, 'late');
+  await write(first, 'Before');
+  await second.evaluate(HOLD_DRAFTS);
+  await first.reload();
+  await first.fill('#note-text', 'Later');
+  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
+  await second.evaluate('isHeld = false');
+  await first.fill('#note-text', 'Later still');
+  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
+  await settled(first);
+  await first.close();
+  const third = await open();
+  await third.goto(`${url}/late`);
+  await restored(third);
+  t.equal(await textOf(third), 'Before');
+});
+
 t.test('a page with a running upload asks before it is left; one whose draft is kept does not', async (t) => {
   const { page, dialogs } = await visit(t, browser, { says: 'yes' });
   await page.goto(`${url}/two-windows`);

@@ -1,4 +1,5 @@
 import { ROOT } from '../page/elements.ts';
+import { inTime } from '../page/in-time.ts';
 import { forgetFeed } from './feeds.ts';
 import { forgetPosts } from './outbox.ts';
 import { holdWindow, livingWindows } from './window.ts';
@@ -49,6 +50,8 @@ interface Stored extends Slot, Omit<Draft, 'pictures'> {
 
 const DATABASE = 'drafts';
 const PREFIX = 'draft-';
+/** How long a form waits until what was written is deleted, ms. */
+const PATIENCE_MS = 5_000;
 /** sessionStorage key: the feed to forget once it is deleted, as `<key of its drafts>/<name>`. */
 const LEAVING = 'leaving';
 
@@ -154,7 +157,9 @@ export function forgetBefore(event: SubmitEvent, feed: string, name: string): vo
     pressed.value = submitter.value;
     form.append(pressed);
   }
-  void forgetWritten(feed, name).then(() => HTMLFormElement.prototype.submit.call(form));
+  void inTime(forgetWritten(feed, name), PATIENCE_MS)
+    .catch(() => {})
+    .then(() => HTMLFormElement.prototype.submit.call(form));
 }
 
 /** Whether any draft is kept, also one that `oldDraft` would take. */

@@ -1,3 +1,4 @@
+import { inTime } from '../page/in-time.ts';
 import { hasDrafts } from './drafts.ts';
 import { forgetPosts, waiting } from './outbox.ts';
 import { forgetShared } from './shared.ts';
@@ -9,20 +10,21 @@ const OWN = /^(deleting|deletions|draft|feeds|leaving|note-feed)/;
 /** Logging out waits no longer for a database that another window uses; it is deleted when that window closes. */
 const PATIENCE_MS = 1_000;
 
-/** Whether this browser keeps text that is not posted: drafts, or posts that wait. */
+/** Whether this browser keeps text that is not posted: drafts, or posts that wait; true if it does not say in time. */
 export async function keepsDrafts(): Promise<boolean> {
-  return (await hasDrafts().catch(() => false)) || (await waiting()).length > 0;
+  const found = Promise.all([hasDrafts().catch(() => false), waiting()]);
+  return inTime(found, PATIENCE_MS).then(
+    ([hasAny, posts]) => hasAny || posts.length > 0,
+    () => true,
+  );
 }
 
 /** Removes all that this browser keeps of the instance. Never fails: a browser that blocks a storage keeps nothing there. */
 export async function forgetAll(): Promise<void> {
   for (const storage of [() => localStorage, () => sessionStorage])
     for (const key of keysOf(storage)) if (OWN.test(key)) storage().removeItem(key);
-  const tooLate = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
-  await Promise.race([
-    Promise.allSettled([deleteDatabases(), deleteCaches(), forgetPosts(), forgetShared()]),
-    tooLate,
-  ]);
+  const forgetting = [deleteDatabases(), deleteCaches(), forgetPosts(), forgetShared()];
+  await inTime(Promise.allSettled(forgetting), PATIENCE_MS).catch(() => {});
 }
 
 function keysOf(storage: () => Storage): string[] {

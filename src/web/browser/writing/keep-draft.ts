@@ -7,7 +7,10 @@ import {
   takeDraft,
 } from '../keeping/drafts.ts';
 import { find } from '../page/elements.ts';
+import { inTime } from '../page/in-time.ts';
 
+/** How long posting waits for the stored draft, ms. */
+const PATIENCE_MS = 10_000;
 const CANNOT_KEEP = 'This browser keeps no drafts, so what you write is lost when you leave the page.';
 
 /** The boxes of this page. */
@@ -38,6 +41,8 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   let isDirty = false;
   let writing: Promise<boolean> | undefined;
   let restoring: Promise<boolean> | undefined;
+  /** The stored draft, if there is one, could not be read, so it must not be overwritten. */
+  let isUnread = false;
   /** The last write is stored, or will be even if the page is left. Changes since then make the box dirty. */
   let isSafe = true;
   let isBroken = false;
@@ -70,6 +75,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
       isSafe = false;
       const content = boxes.has(guard) ? box.content() : undefined;
       try {
+        if (isUnread) throw new Error('the stored draft was not read');
         if (content === undefined) await deleteDraft(slot);
         else {
           const { done } = await storeDraft(slot, content);
@@ -92,7 +98,10 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   }
 
   async function putBack(): Promise<boolean> {
-    const draft = await takeDraft(slot).catch(() => undefined);
+    const draft = await inTime(takeDraft(slot), PATIENCE_MS).catch(() => {
+      isUnread = true;
+      return undefined;
+    });
     // True for text that was typed before the draft was read.
     const isWritten = box.content() !== undefined;
     if (draft !== undefined) box.restore(draft);
