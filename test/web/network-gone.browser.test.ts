@@ -354,6 +354,20 @@ t.test('a deletion whose page is left with the service gone is carried out later
   await page.waitForSelector('article', { state: 'detached' });
 });
 
+t.test('a deletion whose page knew no ETag spares a note that is changed meanwhile', async (t) => {
+  const { page, proxy, feed, address } = await walk(t, 'delete-spared', '', { serviceWorkers: 'block' });
+  const [{ id }] = (await feed.list()).json.notes;
+  await proxy.cut();
+  await choose(page, 'First', 'delete');
+  await says(t, page, /^Deleted/);
+  await page.goto(`${address}/settings`).catch(() => isOut(page));
+  await feed.put(`/notes/${id}`, 'By others');
+  await proxy.mend();
+  await page.goto(address);
+  await says(t, page, /changed meanwhile/);
+  t.same(await textsOf(feed), ['By others']);
+});
+
 t.test('a note is deleted on its own page', async (t) => {
   const { page, proxy, feed, address } = await walk(t, 'delete-alone', '', { serviceWorkers: 'block' });
   const { id } = (await feed.list()).json.notes[0];

@@ -1,4 +1,5 @@
 import { ROOT } from '../page/elements.ts';
+import { freshPage } from '../page/fresh.ts';
 import { isUnanswered, RequestFailed, send, sendForEtag } from '../page/send.ts';
 import { LOGGING_OUT } from '../page/service.ts';
 import { type Toast, toast } from '../page/toast.ts';
@@ -12,6 +13,7 @@ const HANDED_OVER = 'deleting';
 /** sessionStorage key: deletions whose page was left. The feed's next page checks them, because the service may have been out of reach. */
 const LEFT = 'deletions';
 const CHANGED = 'The note was changed meanwhile, so it is not deleted.';
+const UNANSWERED = 'The service did not answer, so the note may not be deleted. Please try again.';
 
 interface Deletion {
   /** Pages of other feeds of this window come across it, too. */
@@ -20,6 +22,8 @@ interface Deletion {
   readonly id: string;
   /** The ETag of the note as the page showed it; empty while the page does not know it. */
   etag: string;
+  /** When the note was last edited, as the page showed it, ISO 8601; undefined if it never was. */
+  readonly edited?: string | undefined;
 }
 
 /** `<root>/<feed>` */
@@ -34,7 +38,7 @@ const pending = new Map<Deletion, Toast>();
  */
 export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): void {
   onDelete((note) => {
-    const deletion = { feed: FEED, id: note.dataset.id!, etag: '' };
+    const deletion = { feed: FEED, id: note.dataset.id!, etag: '', edited: editedAt(note) };
     takeAway(deletion, note);
     // The page may not have heard of a change yet. It then shows the note again.
     void learnEtag(deletion).then(seeChanges);
@@ -53,7 +57,19 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
 
   /** Deletes the notes again, because the service may not have heard of it. The page need not show them: it may be of a tag. */
   function carryOutLeft(): void {
-    for (const deletion of take(LEFT)) void carryOut(deletion, shown(deletion));
+    for (const deletion of take(LEFT)) void carryOutLater(deletion, shown(deletion));
+  }
+
+  /** If the page that was left did not know the ETag, the note is deleted only if it is as that page showed it. */
+  async function carryOutLater(deletion: Deletion, note?: HTMLElement): Promise<void> {
+    if (deletion.etag === '') {
+      const { status, page } = await freshPage(pageOf(deletion));
+      const fresh = page?.querySelector<HTMLElement>('article.note');
+      if (status !== 404 && !fresh) return void toast(UNANSWERED);
+      if (fresh && editedAt(fresh) !== deletion.edited) return void toast(CHANGED);
+      deletion.etag = fresh?.dataset.etag ?? '';
+    }
+    await carryOut(deletion, note);
   }
 
   /** @param note undefined if the page does not show it */
@@ -68,7 +84,7 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
       label: 'Undo',
       run: () => {
         pending.delete(deletion);
-        if (note === undefined) location.assign(`${ROOT}/${FEED}/${encodeURIComponent(deletion.id)}`);
+        if (note === undefined) location.assign(pageOf(deletion));
         else if (!bringBack(note)) toast('Somebody else has deleted the note.');
       },
       otherwise: () => void carryOut(deletion, note),
@@ -155,9 +171,7 @@ function cancel(deletion: Deletion, sentence: string): void {
 }
 
 function notDeleted(error: RequestFailed): string {
-  return isUnanswered(error)
-    ? 'The service did not answer, so the note may not be deleted. Please try again.'
-    : `The note is not deleted. ${error.message}`;
+  return isUnanswered(error) ? UNANSWERED : `The note is not deleted. ${error.message}`;
 }
 
 function carryOutAll(): void {
@@ -191,6 +205,14 @@ async function learnEtag(deletion: Deletion): Promise<void> {
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error;
   }
+}
+
+function editedAt(note: HTMLElement): string | undefined {
+  return note.querySelector(':scope > .content > footer > time')?.getAttribute('datetime') ?? undefined;
+}
+
+function pageOf({ feed, id }: Deletion): string {
+  return `${ROOT}/${feed}/${encodeURIComponent(id)}`;
 }
 
 function pathOf({ feed, id }: Deletion): string {
