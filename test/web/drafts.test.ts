@@ -499,6 +499,46 @@ t.test('the draft of an edit comes back with the edit', async (t) => {
   t.notOk(await page.isVisible('.restored'), 'what was saved is no draft');
 });
 
+t.test(
+  'a picture that is chosen in place of another one is in the draft until it is discarded',
+  async (t) => {
+    const { json: note } = await post(`${url}/chosen`, PIXEL, { 'content-type': 'image/png' });
+    const other = Buffer.concat([PIXEL, Buffer.alloc(9)]);
+    const { page } = await visit(t, browser);
+    const choose = async () => {
+      await page.setInputFiles('#edit-replacement', { name: 'b.png', mimeType: 'image/png', buffer: other });
+      if (!(await eventually(async () => (await storage(page)).includes('b.png'))))
+        throw new Error('no draft');
+    };
+    const save = async () => {
+      await page.click('article .primary');
+      await page.waitForSelector('article .box', { state: 'detached' });
+      return (await ask(note.file_url)).bytes;
+    };
+    const edit = async () => {
+      await page.goto(note.url);
+      await page.click('article summary');
+      await page.click('article a.edit');
+      await page.waitForSelector('#edit-replacement');
+    };
+    const comesBack = async () => {
+      await edit();
+      await page.waitForSelector('article .restored:has-text("Your draft of")');
+      t.equal(await page.inputValue('#edit-replacement'), 'C:\\fakepath\\b.png');
+    };
+    await edit();
+    await choose();
+    await comesBack();
+    await page.click('[data-action=discard]');
+    await page.fill('#edit-alt', 'Mine');
+    t.ok((await save()).equals(PIXEL), 'discarded');
+    await edit();
+    await choose();
+    await comesBack();
+    t.ok((await save()).equals(other));
+  },
+);
+
 t.test('the draft of an edit leaves an expiry that others have set meanwhile', async (t) => {
   const feed = new FeedClient(url, 'expiring');
   const { json: note } = await feed.post('As it was');

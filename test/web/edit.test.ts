@@ -1,7 +1,16 @@
 /** Editing notes in their place, as a user of Chromium. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { axeFindings, contrastFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import {
+  axeFindings,
+  boxIsReady,
+  contrastFindings,
+  overflow,
+  PHONE,
+  settled,
+  startBrowser,
+  visit,
+} from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
@@ -100,14 +109,52 @@ t.test('a picture that is chosen in place of another one is not lost unasked', a
   await page.setInputFiles('#edit-replacement', FILE);
   await page.click('article [data-action=close]');
   t.match(dialogs, [/confirm: Close this edit/]);
-  await page.click('.back a');
-  t.equal(dialogs[1], 'beforeunload: ');
-  t.equal(page.url(), note.url);
   await page.setInputFiles('#edit-replacement', []);
   await page.click('article [data-action=close]');
   await page.waitForSelector('article .box', { state: 'detached' });
-  t.equal(dialogs.length, 2, 'nothing is asked once it is not chosen any more');
+  t.equal(dialogs.length, 1, 'nothing is asked once it is not chosen any more');
 });
+
+/** Holds up the preparation of large pictures until `goOn` is called; then they are sent as they are. */
+const HOLD_PICTURES = `createImageBitmap = () => new Promise((_, reject) => {
+  goOn = () => reject(new Error('not a picture'));
+})`;
+const LARGE = { ...FILE, buffer: picture('png', 2_000_000) };
+
+/** Lets the large picture come that is held up. */
+async function goOn(page: Page): Promise<void> {
+  if (!(await eventually(() => page.evaluate<boolean>("typeof goOn === 'function'"))))
+    throw new Error('not prepared');
+  await page.evaluate('goOn()');
+}
+
+t.test(
+  'a picture that is being prepared is not lost unasked, and comes nowhere after the edit',
+  async (t) => {
+    const { page, dialogs } = await visit(t, browser, { says: 'yes', serviceWorkers: 'block' });
+    const { json: note } = await post(`${url}/prepared`, 'Before');
+    await page.addInitScript(HOLD_PICTURES);
+    const begin = async () => {
+      await page.goto(`${url}/prepared`);
+      await boxIsReady(page);
+      await edit(page, 'Before');
+      await page.setInputFiles('article [type=file]', LARGE);
+    };
+    await begin();
+    await page.reload();
+    t.same(dialogs, ['beforeunload: ']);
+    await begin();
+    await page.fill('#edit-text', 'Mine');
+    await page.click('article .primary');
+    await page.click('article [data-action=close]');
+    t.match(dialogs[1], /confirm: Close this edit/);
+    await page.focus('#note-text');
+    await goOn(page);
+    await settled(page);
+    t.equal(await page.inputValue('#note-text'), '');
+    t.equal((await ask(`${url}/api/v1/feeds/prepared/notes/${note.id}`)).json.content, 'Before', 'not saved');
+  },
+);
 
 t.test('an edit that cannot be sent keeps what was written', async (t) => {
   await page.goto(`${url}/edited`);
@@ -124,17 +171,14 @@ t.test('an edit that cannot be sent keeps what was written', async (t) => {
 t.test('a save that is cancelled while its picture is prepared changes nothing', async (t) => {
   const { page } = await visit(t, browser);
   const { json: note } = await post(`${url}/cancelled`, 'Before');
-  await page.addInitScript(`createImageBitmap = () => new Promise((_, reject) => {
-    goOn = () => reject(new Error('not a picture'));
-  })`);
+  await page.addInitScript(HOLD_PICTURES);
   await page.goto(`${url}/cancelled`);
   await edit(page, 'Before');
   await page.fill('#edit-text', 'Mine');
-  await page.setInputFiles('article [type=file]', { ...FILE, buffer: picture('png', 2_000_000) });
+  await page.setInputFiles('article [type=file]', LARGE);
   await page.click('article .primary');
   await page.click('article .sending button');
-  if (!(await eventually(() => page.evaluate<boolean>("typeof goOn === 'function'")))) t.fail('not prepared');
-  await page.evaluate('goOn()');
+  await goOn(page);
   await page.waitForSelector('article .status:has-text("Cancelled.")');
   t.equal((await ask(`${url}/api/v1/feeds/cancelled/notes/${note.id}`)).json.content, 'Before');
 });

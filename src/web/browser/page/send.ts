@@ -138,8 +138,12 @@ export function uploadStatus(form: HTMLElement, hold: (isBusy: boolean) => void 
   const status = find(form, '.status');
   const submit = form.querySelector<HTMLButtonElement>('button.primary');
   let running: AbortController | undefined;
-  find(sending, 'button').addEventListener('click', () => running?.abort());
+  find(sending, 'button').addEventListener('click', cancel);
   show();
+
+  function cancel(): void {
+    running?.abort();
+  }
 
   function show(): void {
     const isBusy = running !== undefined;
@@ -181,5 +185,5 @@ export function uploadStatus(form: HTMLElement, hold: (isBusy: boolean) => void 
     }
   }
 
-  return { run, fail };
+  return { run, fail, cancel };
 }

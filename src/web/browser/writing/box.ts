@@ -1,4 +1,4 @@
-import type { DraftContent } from '../keeping/drafts.ts';
+import type { DraftContent, DraftPicture } from '../keeping/drafts.ts';
 import type { SharedContent } from '../keeping/shared.ts';
 import { find } from '../page/elements.ts';
 import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
@@ -32,6 +32,8 @@ export function writingBox(
 ) {
   const { draft: feed = '' } = form.dataset;
   const fields = noteFields(form);
+  /** Takes a picture in place of the note's. */
+  const replacement = form.querySelector<HTMLInputElement>('[name=replacement]');
   const status = uploadStatus(form, hold);
   const text = form.querySelector<HTMLTextAreaElement>('[name=text]');
   const titled = find<HTMLElement>(form, '.titled');
@@ -108,12 +110,28 @@ export function writingBox(
   }
 
   function hasDraft(): boolean {
-    return fields.some(isChanged) || (pictures?.now().length ?? 0) > 0;
+    return fields.some(isChanged) || draftPictures().length > 0;
   }
 
-  /** Whether a picture is chosen in place of the note's; drafts do not keep it. */
+  /** Whether pictures are still prepared; they are in no draft. */
   function holdsMore(): boolean {
-    return !!form.querySelector<HTMLInputElement>('[name=replacement]')?.files?.length;
+    return pictures?.areComing() === true;
+  }
+
+  function draftPictures(): readonly DraftPicture[] {
+    if (pictures !== undefined) return pictures.now();
+    const chosen = [...(replacement?.files ?? [])];
+    return chosen.map((file) => ({ name: file.name, alt: '', file, holdsPosition: false }));
+  }
+
+  function restorePictures(kept: readonly DraftPicture[]): void {
+    pictures?.restore(kept);
+    // One that was chosen before the draft was back stays.
+    if (replacement === null || replacement.files!.length > 0) return;
+    const transfer = new DataTransfer();
+    for (const { name, file } of kept) transfer.items.add(new File([file], name, { type: file.type }));
+    replacement.files = transfer.files;
+    replacement.dispatchEvent(new Event('change'));
   }
 
   function content(): DraftContent | undefined {
@@ -122,7 +140,7 @@ export function writingBox(
     const sent = key.now();
     return {
       fields: valuesOf(fields),
-      pictures: pictures?.now() ?? [],
+      pictures: draftPictures(),
       ...(base && { base }),
       ...(sent !== undefined && { key: sent }),
     };
@@ -131,7 +149,7 @@ export function writingBox(
   function restore({ fields: values, pictures: kept, base, key: sent }: DraftContent): void {
     form.classList.add('open');
     const written = fields.filter(isChanged).map((field) => [field, field.value] as const);
-    pictures?.restore(kept);
+    restorePictures(kept);
     if (base !== undefined) options.onRestore?.(base);
     for (const field of fields) {
       const value = values[field.name];
@@ -168,6 +186,7 @@ export function writingBox(
     const alts = form.querySelectorAll<HTMLInputElement>('.attachments .alt');
     for (const field of [...fields, ...alts])
       if (!(field instanceof HTMLSelectElement)) field.readOnly = isBusy;
+    if (replacement !== null) replacement.disabled = isBusy;
   }
 
   function isSending(): boolean {
@@ -215,6 +234,8 @@ export function writingBox(
     restore,
     /** Call it when the box is removed from the page. */
     close() {
+      status.cancel();
+      pictures?.clear();
       draft.forget();
       boxes.delete(form);
     },

@@ -24,7 +24,7 @@ addEventListener('beforeunload', (event) => {
 interface DraftedBox {
   /** What to keep; undefined if nothing was written. */
   content(): DraftContent | undefined;
-  /** Something was chosen that no draft keeps. */
+  /** Something was chosen that is in no draft yet. */
   holdsMore(): boolean;
   /** Puts the draft before the text that was written already. */
   restore(draft: Draft): void;

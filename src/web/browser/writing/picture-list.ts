@@ -31,6 +31,10 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   let keptPosition = '';
   /** Settles when all pictures are as they were asked for, one after the other: added, or without their position. */
   let ready: Promise<unknown> = Promise.resolve();
+  /** How many of them are not added yet. */
+  let coming = 0;
+  /** How often the list was emptied: what was asked for before is not added any more. */
+  let emptied = 0;
   let dragged: Row | undefined;
 
   input.addEventListener('change', () => {
@@ -58,8 +62,16 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   function add(files: Iterable<File>): void {
     if (text.readOnly) return void toast('The note is being sent. Add the picture again afterwards.');
     problem.textContent = '';
-    for (const file of [...files])
-      ready = ready.then(() => addOne(file)).catch(() => refuse(`${file.name} cannot be read.`));
+    const asked = emptied;
+    for (const file of [...files]) {
+      coming += 1;
+      ready = ready
+        .then(() => addOne(file, asked))
+        .catch(() => refuse(`${file.name} cannot be read.`))
+        .finally(() => {
+          coming -= 1;
+        });
+    }
   }
 
   /** Of a note that is being sent, nothing can be changed any more. */
@@ -73,7 +85,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     problem.textContent = `${problem.textContent} ${sentence}`.trim();
   }
 
-  async function addOne(chosen: File): Promise<void> {
+  async function addOne(chosen: File, asked: number): Promise<void> {
     if (rows.size === most)
       return refuse(
         `${chosen.name}: a note may have at most ${most} pictures. Post the others as another note.`,
@@ -81,6 +93,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     if (!input.accept.split(',').includes(chosen.type))
       return refuse(`${chosen.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
     const { file, holdsPosition } = await preparePicture(chosen, shrink, false);
+    if (asked !== emptied) return;
     if (file.size > largest)
       return refuse(
         `${chosen.name} has ${bytesText(file.size)}; a picture may have at most ${bytesText(largest)}.`,
@@ -224,9 +237,12 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     },
     /** Those that are prepared. */
     now: () => inOrder().map(({ picture }) => picture),
+    /** Whether some are still prepared. */
+    areComing: () => coming > 0,
     /** Takes pictures of a draft, whose text shows them already. */
     restore: (pictures: readonly DraftPicture[]) => pictures.forEach(addRow),
     clear() {
+      emptied += 1;
       inOrder().forEach(drop);
       problem.textContent = '';
     },

@@ -8,16 +8,21 @@ export function replacement(
   form: HTMLFormElement,
 ): () => Promise<Pick<ApiRequest, 'headers' | 'body'> | undefined> {
   const input = form.querySelector<HTMLInputElement>('[name=replacement]');
+  if (input === null) return async () => undefined;
+  const notice = find(form, '.notice');
   let prepared: Promise<Blob> | undefined;
-  input?.addEventListener('change', () => {
+  input.addEventListener('change', () => {
     const file = input.files?.[0];
-    const notice = find(form, '.notice');
     notice.textContent = '';
     prepared = file && prepare(file, input, notice);
     // It is asked for again at Save.
     prepared?.catch((error: Error) => {
       notice.textContent = error.message;
     });
+  });
+  form.addEventListener('reset', () => {
+    prepared = undefined;
+    notice.textContent = '';
   });
   return async () => {
     const body = await prepared;
