@@ -402,6 +402,32 @@ t.test('a position that is being removed is not posted, and what is typed meanwh
   for (const { file_url } of pictures) t.notMatch((await ask(file_url)).bytes.toString('latin1'), 'Exif');
 });
 
+t.test(
+  'a picture that is ready leaves what is selected by then, and the field that is typed in',
+  async (t) => {
+    const { page } = await visit(t, browser);
+    await post(`${url}/ready`, 'A note');
+    await page.goto(`${url}/ready`);
+    await boxIsReady(page);
+    await page.fill('#note-text', 'All words');
+    const buffer = await noise(page, 400, 300, 'image/jpeg');
+    await page.evaluate(HOLD_DRAWING);
+    await page.setInputFiles('.pictures input[type=file]', {
+      name: 'photo.jpg',
+      mimeType: 'image/jpeg',
+      buffer,
+    });
+    await page.evaluate("document.querySelector('#note-text').select()");
+    await page.focus('#note-tags');
+    await page.keyboard.type('ho');
+    await page.evaluate('held.resolve()');
+    await page.waitForSelector('.attachments li');
+    await page.keyboard.type('liday');
+    t.equal(await textOf(page), 'All words\n\n![](photo.jpg)');
+    t.equal(await page.inputValue('#note-tags'), 'holiday');
+  },
+);
+
 t.test('an animated picture is not made a still one to remove its position', async (t) => {
   await page.goto(`${url}/animated`);
   await boxIsReady(page);

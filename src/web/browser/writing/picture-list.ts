@@ -104,7 +104,11 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     const name = sendableName(chosen.name, usedNames, extension);
     const row = addRow({ name, file, alt: '', holdsPosition });
     if (file !== chosen) find(row.item, '.file').textContent += `, shrunk from ${bytesText(chosen.size)}`;
+    // It took a while: what is selected by now must stay, and so must the focus of another field that somebody types in.
+    const focused = document.activeElement as HTMLElement | null;
+    text.setSelectionRange(text.selectionEnd, text.selectionEnd);
     insertBlock(text, pictureReference(name, ''));
+    if (focused?.matches('input, textarea, select')) focused.focus();
     onChange();
   }
 
