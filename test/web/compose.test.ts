@@ -428,6 +428,29 @@ t.test(
   },
 );
 
+t.test('a picture that is refused after Post was pressed stops the post once', async (t) => {
+  const { page } = await visit(t, browser);
+  await post(`${url}/refused-late`, 'A note');
+  await page.goto(`${url}/refused-late`);
+  await boxIsReady(page);
+  await page.fill('#note-text', 'Words');
+  const large = { mimeType: 'image/jpeg', buffer: await noise(page, 400, 300, 'image/jpeg') };
+  const small = { mimeType: 'image/png', buffer: PIXEL };
+  await page.evaluate(HOLD_DRAWING);
+  await page.setInputFiles('.pictures input[type=file]', [
+    { name: 'first.jpg', ...large },
+    ...Array.from({ length: 10 }, (_, n) => ({ name: `${n}.png`, ...small })),
+  ]);
+  await page.focus('#note-text');
+  await page.keyboard.press('Control+Enter');
+  await page.evaluate('held.resolve()');
+  await page.waitForSelector('#compose .error:has-text("9.png: a note may have at most 10 pictures")');
+  t.equal((await notesOf('refused-late')).length, 1);
+  await page.keyboard.press('Control+Enter');
+  await posted(page);
+  t.equal((await notesOf('refused-late')).length, 1 + 1 + 10);
+});
+
 t.test('an animated picture is not made a still one to remove its position', async (t) => {
   await page.goto(`${url}/animated`);
   await boxIsReady(page);

@@ -143,8 +143,8 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
    */
   async function content(isNew = false): Promise<Pick<ApiRequest, 'headers' | 'body'> | undefined> {
     if (text === null) return picture();
-    const keptPosition = await box.pictures?.settle();
-    if (keptPosition) throw new RequestFailed(`${keptPosition} Save again to send it as it is.`);
+    const problem = await box.pictures?.settle();
+    if (problem) throw new RequestFailed(`${problem} Save again to send it as it is.`);
     const hasPictures = ((await box.pictures?.all()) ?? []).length > 0;
     if (!isChanged(text) && !hasPictures && !isNew) return undefined;
     // The tags are for the new pictures.

@@ -71,8 +71,8 @@ export function newNote(form: HTMLFormElement): Box {
     // The person has not seen a draft that is put before the text only now.
     if (!isRestored && (await restoring)) return;
     if (!box.keepsAll()) return;
-    const keptPosition = await box.pictures?.settle();
-    if (keptPosition) return status.fail(`${keptPosition} Post again to post it as it is.`);
+    const problem = await box.pictures?.settle();
+    if (problem) return status.fail(`${problem} Post again to post it as it is.`);
     const body = await noteBody(box);
     if (body === undefined) {
       status.fail(box.pictures ? 'Write something, or add a picture.' : 'Write something.');

@@ -27,8 +27,8 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     Number,
   ) as [number, number, number];
   const rows = new Map<Element, Row>();
-  /** Why a position could not be removed; empty if all that were to be removed are. */
-  let keptPosition = '';
+  /** Why a picture is not as it was asked for, if nobody may have read that yet; else empty. */
+  let unread = '';
   /** Settles when all pictures are as they were asked for, one after the other: added, or without their position. */
   let ready: Promise<unknown> = Promise.resolve();
   /** How many of them are not added yet. */
@@ -82,7 +82,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
 
   /** Beside what was said of others. */
   function refuse(sentence: string): void {
-    problem.textContent = `${problem.textContent} ${sentence}`.trim();
+    problem.textContent = unread = `${problem.textContent} ${sentence}`.trim();
   }
 
   async function addOne(chosen: File, asked: number): Promise<void> {
@@ -173,14 +173,13 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     try {
       const file = await withoutMetadata(row.picture.file);
       if (file === undefined) {
-        notice.textContent = keptPosition =
-          'The position cannot be removed here, because the picture is animated.';
+        notice.textContent = unread = 'The position cannot be removed here, because the picture is animated.';
         return;
       }
       // Its alternative text may have been typed meanwhile.
       show(row, { ...row.picture, file, holdsPosition: false });
     } catch {
-      notice.textContent = keptPosition = 'The position cannot be removed in this browser.';
+      notice.textContent = unread = 'The position cannot be removed in this browser.';
       return;
     }
     notice.textContent = 'The position is removed.';
@@ -216,14 +215,14 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   }
 
   /**
-   * Waits until all pictures are as they were asked for. Returns why a position could not be removed meanwhile, which nobody has
-   * read yet; empty if that did not happen.
+   * Waits until all pictures are as they were asked for. Returns which could not be added meanwhile, or not without its position, which
+   * nobody has read yet; empty if that did not happen.
    */
   async function settle(): Promise<string> {
-    keptPosition = '';
+    unread = '';
     // More may be asked for meanwhile.
     for (let known: unknown; known !== ready; await known) known = ready;
-    return keptPosition;
+    return unread;
   }
 
   function inOrder(): Row[] {
