@@ -181,6 +181,33 @@ t.test('a picture that could not be saved is not lost when somebody else changes
   t.notMatch(content, picture.file);
 });
 
+t.test('a picture that the text does not show is not lost when the answer for the title is', async (t) => {
+  const feed = new FeedClient(url, 'not-shown');
+  const { json: note } = await feed.post('Words');
+  const { page } = mine;
+  await edit(page, note.url);
+  await page.setInputFiles('article [type=file]', { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL });
+  await page.waitForSelector('.attachments li');
+  await page.fill('#edit-text', 'Words');
+  await page.click('article [data-action=title]');
+  await page.fill('#edit-title', 'Mine');
+  const isNote = (address: URL) => address.pathname.endsWith(`/notes/${note.id}`);
+  await page.route(isNote, async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.click('article .primary');
+  await page.waitForSelector('article .error:has-text("cannot be reached")');
+  await page.unroute(isNote);
+  await page.click('article .primary');
+  await page.waitForSelector('.meanwhile.changed:focus');
+  await page.click('[data-action=mine]');
+  await page.waitForSelector('article .box', { state: 'detached' });
+  const { title, content } = (await feed.get(`/notes/${note.id}`)).json;
+  t.equal(title, 'Mine');
+  t.match(content, /^Words\n\n!\[.*\]\(\S+\.png\)$/);
+});
+
 t.test('settings of two windows survive, and one that both changed is asked for again', async (t) => {
   const feed = new FeedClient(url, 'both-set');
   await feed.post(PIXEL, { 'content-type': 'image/png' });

@@ -173,7 +173,8 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
    */
   function isStored(before: string | undefined): boolean {
     if (text === null || box.fields.some((field) => field !== text && isChanged(field))) return false;
-    if (!isChanged(text)) return true;
+    // New pictures that the text does not show are added to its end.
+    if (!isChanged(text)) return !box.pictures?.now().length;
     return text.defaultValue !== before && withoutNames(text.value) === withoutNames(text.defaultValue);
   }
 
