@@ -450,6 +450,17 @@ t.test('a title image is chosen', async (t) => {
   }
 });
 
+t.test('a title image that was posted, but not set, is posted once', async (t) => {
+  const { page, proxy, feed } = await walk(t, 'title-image-set', '/settings');
+  proxy.cutIn('answer', `PATCH /api/v1/feeds/${feed.name} `);
+  await page.setInputFiles('#image input', LARGE);
+  await page.waitForSelector('#image .error:has-text("cannot be reached")');
+  await proxy.mend();
+  await page.setInputFiles('#image input', LARGE);
+  await says(t, page, /title image is saved/);
+  t.equal((await textsOf(feed)).length, 2, 'one picture');
+});
+
 t.test('settings are saved', async (t) => {
   const { page, proxy, feed } = await walk(t, 'settings', '/settings');
   for (const [when, request, days] of [

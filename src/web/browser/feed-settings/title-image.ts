@@ -15,7 +15,7 @@ const preview = find<HTMLElement>(root, '.preview');
 const picks = find<HTMLUListElement>(root, '.picks');
 const pickButton = find<HTMLButtonElement>(root, '[data-action=pick]');
 const removeButton = find<HTMLButtonElement>(root, '[data-action=remove]');
-/** The `Idempotency-Key` of each picture whose answer was lost, by the hash of its bytes, so that it is not posted twice. */
+/** The `Idempotency-Key` of each picture that was sent since the last change, by the hash of its bytes, so that it is not posted twice. */
 const keys = new Map<string, string>();
 const mayUpload = root.querySelector('[data-action=choose]') !== null;
 const status = uploadStatus(root);
@@ -69,7 +69,9 @@ async function setImage(upload: Upload): Promise<void> {
   await status.run(async (signal, onProgress) => {
     const image = await upload(signal, onProgress);
     const request = { method: 'PATCH', path: api, json: { image }, signal } as const;
-    show((await send<{ image_url: string | null }>(request)).image_url);
+    const { image_url } = await send<{ image_url: string | null }>(request);
+    keys.clear();
+    show(image_url);
     return '';
   });
 }
@@ -106,7 +108,6 @@ async function postPicture(body: Blob, ...[signal, onProgress]: Parameters<Uploa
     ...(hash !== '' && { 'Idempotency-Key': key }),
   };
   const { file } = await post({ feed, identity, headers, body }, { signal, onProgress });
-  keys.delete(hash);
   // It is one more to pick.
   picks.replaceChildren();
   return file;
