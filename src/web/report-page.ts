@@ -1,7 +1,7 @@
 import type { Refusal } from '../refusals.ts';
 import { EXACT, field } from './forms.ts';
 import { html } from './html.ts';
-import { page, soleCard } from './page.ts';
+import { page, script, soleCard } from './page.ts';
 import type { Site } from './site.ts';
 import { explain } from './words.ts';
 
@@ -28,7 +28,7 @@ export function reportPage(site: Site, form: ReportForm, limits: ReportLimits): 
   const problem = problemOf('reason');
   return page(site, {
     title: 'Report a note',
-    main: soleCard(
+    main: html`${soleCard(
       'Report a note',
       html`<p>Whoever runs this instance reads it, and decides. Nobody else sees it.</p>
 ${refusal !== undefined && refusal.field === undefined && html`<p class="error" role="alert">${explain(refusal)}</p>`}
@@ -55,7 +55,8 @@ ${field({
 })}
 <p class="actions"><button class="primary">Send the report</button></p>
 </form>`,
-    ),
+    )}
+${script(site, 'reachable')}`,
   });
 }
 

@@ -10,6 +10,20 @@ t.setTimeout(600_000);
 const browser = await startBrowser(t);
 const { url } = await start(t, { ...WITH_OPERATOR, SERVICE_REPORT_URL: 'builtin' });
 
+t.test('what a reader reports stays in the form until the service can be reached', async (t) => {
+  const { json } = await post(`${url}/stonechat`, 'Buy my watches');
+  const { page } = await visit(t, browser);
+  await page.goto(`${url}/report?target=/r/${readIdIn(json.read_url)}/${json.id}`);
+  await page.fill('#reason', 'They are fakes.');
+  await page.context().setOffline(true);
+  await page.click('text=Send the report');
+  await page.waitForSelector('.toast:has-text("cannot be reached")');
+  t.equal(await page.inputValue('#reason'), 'They are fakes.');
+  await page.context().setOffline(false);
+  await page.click('text=Send the report');
+  await page.waitForSelector('h1 >> text=Thank you');
+});
+
 for (const [who, options] of [
   ['with scripts', {}],
   ['on a phone in the dark', { colorScheme: 'dark', ...PHONE }],
