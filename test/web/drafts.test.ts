@@ -232,6 +232,20 @@ t.test('what is posted before the draft is back waits for another look', async (
   await first.waitForSelector('#toasts:has-text("Posted.")');
 });
 
+t.test('a page asks before words are left that were typed before the box has its script', async (t) => {
+  await post(`${url}/early`, 'A note');
+  const { page, dialogs } = await visit(t, browser, { says: 'yes', serviceWorkers: 'block' });
+  await page.route('**/static/writer*', () => {});
+  await page.goto(`${url}/early`);
+  await page.click('#note-text');
+  await page.goto(`${url}/early`);
+  t.same(dialogs, []);
+  await page.click('#note-text');
+  await page.keyboard.type('Words');
+  await page.goto(`${url}/`);
+  t.same(dialogs, ['beforeunload: ']);
+});
+
 t.test('a note whose page was left while it was sent is posted once', async (t) => {
   await post(`${url}/left`, 'A note');
   const { page } = await visit(t, browser, { says: 'yes', serviceWorkers: 'block' });

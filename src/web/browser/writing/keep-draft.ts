@@ -93,6 +93,8 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
 
   /** Puts the draft, if there is one, into the box and tells the person. Returns whether there was one. */
   function restore(): Promise<boolean> {
+    // What was typed already is in no draft.
+    isDirty = true;
     restoring = putBack();
     return restoring;
   }

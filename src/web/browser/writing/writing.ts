@@ -26,6 +26,11 @@ export function startWriting(): void {
       if (isReady || !isCommand || event.isComposing) return;
       void compose(form).then((box) => box?.form.dispatchEvent(new KeyboardEvent('keydown', event)));
     });
+    addEventListener('beforeunload', (event) => {
+      // Later the box asks itself.
+      const isWritten = [...new FormData(form).values()].some((value) => value !== '');
+      if (!isReady && isWritten) event.preventDefault();
+    });
     whenIdle(() => void compose(form));
   }
   whenIdle(
