@@ -15,7 +15,7 @@ const MORE_NOTES = 100;
 const LOOK_AHEAD = 11;
 /** Further pages of the storage for a view that has a note: 50 texts have at most 500 pictures of their posts. */
 const MAX_MORE = 8;
-/** The most notes that are left out on the way to a neighbour. */
+/** The most notes that are left out on the way to a neighbour, because each costs two calls of the storage. */
 const MAX_LEFT_OUT = 100;
 
 /** A page as views with rendered notes show it. */
@@ -67,7 +67,8 @@ export async function shownFrom(
 }
 
 /**
- * The notes before and after one that its page links to: none that the feed's page leaves out.
+ * The notes before and after one that its page links to: none that the feed's page leaves out, but for the one at which the search
+ * for a neighbour ends, so that its own links lead on.
  * @throws Refusal `busy` if too many tasks wait
  */
 export async function shownNeighbours(
@@ -86,7 +87,7 @@ export async function shownNeighbours(
     for (let passed = 0; id !== undefined; passed += 1) {
       const next = await storage.note(feed, id);
       if (next === undefined || next.type === 'md') return id;
-      if ((await attachments.add(feed, [next])) === 0 || passed === MAX_LEFT_OUT) return undefined;
+      if ((await attachments.add(feed, [next])) === 0 || passed === MAX_LEFT_OUT) return id;
       if (!(await isLeftOut(next, attachments, ALL_NOTES))) return id;
       const further = await storage.neighbours(feed, positionOf(next));
       expires = Math.min(expires, further.expires);

@@ -205,22 +205,26 @@ t.test('a search that gives no more notes ends a view', async (t) => {
   t.match(page, { notes: [], next: /./ });
 });
 
-t.test('a neighbour is looked for among a hundred pictures', async (t) => {
-  const around = async (pictures: number) => {
-    const left = Array.from({ length: pictures }, () => ({ of: 1 }));
-    const all = notesOf([{ shows: [] }, { shows: left.map((_, n) => n + 2) }, ...left, { shows: [] }]);
-    const { storage, calls } = storageOf(all);
+t.test(
+  'a neighbour is looked for among a hundred pictures, and the link leads on if there are more',
+  async (t) => {
+    const around = async (pictures: number, from = 1) => {
+      const left = Array.from({ length: pictures }, () => ({ of: 1 }));
+      const all = notesOf([{ shows: [] }, { shows: left.map((_, n) => n + 2) }, ...left, { shows: [] }]);
+      const { storage, calls } = storageOf(all);
+      const attachments = new Attachments({ storage, renderer }, PLACE);
+      const found = await shownNeighbours(storage, feed, all[from]!, attachments);
+      return { ...found, calls: calls.neighbours };
+    };
+    t.match(await around(0), { newer: idOf(0), older: idOf(2), calls: 1 });
+    t.match(await around(100), { newer: idOf(0), older: idOf(102), calls: 101 });
+    t.match(await around(150), { newer: idOf(0), older: idOf(102) });
+    t.match(await around(150, 102), { newer: idOf(1), older: idOf(152) });
+    const { storage, calls } = storageOf(notesOf([{ shows: [] }, { shows: [] }]));
     const attachments = new Attachments({ storage, renderer }, PLACE);
-    const found = await shownNeighbours(storage, feed, all[1]!, attachments);
-    return { ...found, calls: calls.neighbours };
-  };
-  t.match(await around(0), { newer: idOf(0), older: idOf(2), calls: 1 });
-  t.match(await around(100), { newer: idOf(0), older: idOf(102), calls: 101 });
-  t.match(await around(101), { newer: idOf(0), older: undefined });
-  const { storage, calls } = storageOf(notesOf([{ shows: [] }, { shows: [] }]));
-  const attachments = new Attachments({ storage, renderer }, PLACE);
-  const [newer, older] = notesOf([{ shows: [] }, { shows: [] }]);
-  await shownNeighbours(storage, { ...feed, imageCount: 0 }, older!, attachments);
-  t.ok(newer);
-  t.same(calls, { page: 0, note: 0, neighbours: 1 }, 'none of a feed without pictures');
-});
+    const [newer, older] = notesOf([{ shows: [] }, { shows: [] }]);
+    await shownNeighbours(storage, { ...feed, imageCount: 0 }, older!, attachments);
+    t.ok(newer);
+    t.same(calls, { page: 0, note: 0, neighbours: 1 }, 'none of a feed without pictures');
+  },
+);
