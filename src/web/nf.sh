@@ -428,12 +428,16 @@ check_file() {
   [ -f "$1" ] && [ -r "$1" ] || [ -p "$1" ] || wrong "$1 is no file that can be read."
 }
 
+# Copies a file, or standard input. What somebody types exists nowhere else, so it is kept until the service has stored it.
 copy_file() {
-  if [ "$1" = - ]; then
-    [ ! -t 0 ] || say 'Write the note, then press Ctrl-D.'
-    cat
-  else
+  if [ "$1" != - ]; then
     cat <"$1"
+  elif [ -t 0 ]; then
+    say 'Write the note, then press Ctrl-D.'
+    : >"$work/before"
+    cat >"$work/typed.md" && written=$work/typed.md && cat "$written"
+  else
+    cat
   fi
 }
 
@@ -496,6 +500,7 @@ post() {
   send_body
   send POST "$api/notes" 4
   expect_success
+  written=''
   if [ -n "$as_json" ]; then show <"$body"; else show_posted <"$body"; fi
 }
 

@@ -150,6 +150,30 @@ for (const shell of SHELLS) {
       },
     );
 
+    t.test(
+      'what is typed on a terminal is kept if it is not stored',
+      { skip: missing('script') },
+      async (t) => {
+        const feed = newFeed();
+        const proxy = await CutProxy.start(t, port);
+        const client = await clientAt(t, new URL(proxy.url).host, feed);
+        const typed = ['then press Ctrl-D', 'mine\n\x04'] as const;
+        t.match(await client.inTerminal(['post'], typed), { code: 0 });
+        t.same(await client.left(), []);
+        const [{ id }] = await notesOf(feed);
+        proxy.loses = 'PUT /';
+        for (const [args, code] of [
+          [['post', '--expires', 'never'], 1],
+          [['edit', id, '-'], 69],
+        ] as const) {
+          const outcome = await client.inTerminal(args, typed);
+          t.equal(outcome.code, code, outcome.shown);
+          t.equal(await keptText(t, client, outcome.shown.replaceAll('\r', '')), 'mine\n');
+          await rm(join(client.dir, 'config/note-feed', (await client.left())[0]!));
+        }
+      },
+    );
+
     t.test('a deletion asks on a terminal', { skip: missing('script') }, async (t) => {
       const feed = newFeed();
       const client = await Client.of(t, url, shell, feed);
