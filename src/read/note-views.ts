@@ -66,9 +66,10 @@ export class NoteViews {
     const expiries = [...notes, ...attachments.basis].map(({ meta }) => meta.expires);
     const isCurrent = asked?.isCurrent ?? true;
     const { until, cacheControl } = lifetimeOf([...expiries, expires], VIEW_TERMS, isCurrent);
+    const isWhole = isComplete && attachments.isComplete;
     const representation = await views.composed(view, {
-      // Notes that the index gets later do not change the feed again.
-      changedAt: isCurrent ? changedAt(feed) : undefined,
+      // None if it may change without the feed: notes expire, are rendered or get into the index later.
+      changedAt: isWhole && until === undefined ? changedAt(feed) : undefined,
       cacheControl,
       etag,
       expires: firstExpiry(expiries),
@@ -79,7 +80,7 @@ export class NoteViews {
     const isGuest = hasNotes && (asked?.isMadeUp || !bases.admit(base));
     // Later pages are not kept: strangers can make up any number of cursors, and few clients ask for them.
     const isFirst = asked?.isFirst ?? true;
-    const isKept = isFirst && isComplete && attachments.isComplete && hasNotes;
+    const isKept = isFirst && isWhole && hasNotes;
     return { representation, isCacheable: isKept, isGuest, until };
   }
 }

@@ -201,6 +201,19 @@ t.test('a view of texts that were not rendered in time shows them as text, and i
   t.equal(cache.size, 0);
 });
 
+t.test('a view that may change without its feed has no date', async (t) => {
+  const expiring: Note = { ...NOTE, meta: { tags: [], expires: Date.now() + 3_600_000 } };
+  const mine = request('http://notes.example');
+  for (const [options, isDated] of [
+    [{}, true],
+    [{ render: rendering(false) }, false],
+    [{ notes: [expiring] }, false],
+  ] as const) {
+    const { headers } = await counted(options).reader.syndication(mine, 'rss');
+    t.equal(headers.lines.join().includes('Last-Modified'), isDated);
+  }
+});
+
 t.test('a feed of nothing but notes that views leave out is read once', async (t) => {
   const unlisted: Note = { ...NOTE, type: 'png', meta: { tags: [], unlisted: true }, content: undefined };
   const { reader, counts } = counted({ notes: [unlisted] });
