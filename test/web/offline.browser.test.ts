@@ -231,6 +231,27 @@ t.test('a post for which there is no room does not keep others back', async (t) 
   await page.waitForSelector('#waiting .error:has-text("This feed is full")');
 });
 
+t.test('a refused post that is sent again waits if the service cannot be reached', async (t) => {
+  const full = await start(t, { SERVICE_MAX_NOTES_PER_FEED: '1' });
+  const proxy = await CutProxy.start(t, full.port);
+  const feed = new FeedClient(full.url, 'full');
+  const { id } = (await feed.post('Before')).json;
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${proxy.url}/full`);
+  proxy.loses = 'POST /';
+  await write(page, 'Kept');
+  await page.waitForSelector('#waiting li');
+  proxy.loses = undefined;
+  await page.click('#waiting [data-action=send]');
+  await page.waitForSelector('#waiting .error:has-text("This feed is full")');
+  await feed.send('DELETE', `/notes/${id}`);
+  proxy.loses = 'POST /';
+  await page.click('#waiting [data-action=send]');
+  await page.waitForSelector('.toast:has-text("sent when it can")');
+  proxy.loses = undefined;
+  await page.waitForSelector('article:has-text("Kept")');
+});
+
 t.test('a post is tried again though the service was in reach all the time', async (t) => {
   await new FeedClient(url, 'tried-again').post('Before');
   const { page } = await visit(t, browser, { serviceWorkers: 'block' });

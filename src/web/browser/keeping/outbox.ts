@@ -11,7 +11,7 @@ export interface WaitingPost {
   /** Ms since the epoch. */
   readonly keptAt: number;
   /** Why the service refused it. A refused post is sent again only when the person asks for it. */
-  readonly refusal?: { readonly code: string; readonly error: string };
+  readonly refusal?: { readonly code: string; readonly error: string } | undefined;
 }
 
 const NAME = 'outbox';
@@ -58,14 +58,18 @@ export async function waiting(path?: string): Promise<WaitingPost[]> {
 
 /**
  * Sends what waits, oldest first, until the service cannot be reached. A lock lets one window, or the service worker, send at a time.
- * @param key of one post to send again although the service has refused it
+ * @param key of one post to send again although the service has refused it; it waits like the others if it cannot be sent now
  * @returns false if the service could not be reached, so that posts still wait
  */
 export async function sendWaiting(key?: string): Promise<boolean> {
   return inTurn(async () => {
+    if (key !== undefined && (await get<WaitingPost>(key, store))?.refusal !== undefined) {
+      await change(key, { refusal: undefined });
+      announce();
+    }
     for (const { key: next } of await waiting()) {
       const post = await get<WaitingPost>(next, store);
-      if (post === undefined || (post.refusal !== undefined && next !== key)) continue;
+      if (post === undefined || post.refusal !== undefined) continue;
       const outcome = await sendOne(post);
       if (outcome === 'waits') return false;
       if (outcome === 'sent') await remove(post);
