@@ -3,6 +3,8 @@ import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { axeFindings, overflow, PHONE, settled, startBrowser, visit } from '../support/browser.ts';
 import { FeedClient } from '../support/feed-client.ts';
+import { field, png } from '../support/multipart.ts';
+import { picture } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
 t.setTimeout(600_000);
@@ -63,6 +65,18 @@ t.test('the start page lists the feeds that were opened, with what is new in the
     'nothing is new any more, and it is the last one opened',
   );
   t.same(faults, { violations: [], errors: [], dialogs: [] });
+});
+
+t.test('pictures that the page of a feed does not show by themselves are not new', async (t) => {
+  const [owls, rails] = [await newFeed('Owls'), await newFeed('Rails')];
+  const { page } = await visitorOf(t, [owls, rails]);
+  await post(`${url}/${owls}`, picture('png'), { 'content-type': 'image/png', 'x-note-unlisted': '1' });
+  const pictures = Array.from({ length: 10 }, (_, n) => png(`${n}.png`, picture('png')));
+  await new FeedClient(url, rails).postForm([field('text', 'Ten'), ...pictures]);
+  await page.goto(url);
+  await page.locator('#feeds .unread').waitFor();
+  await page.waitForLoadState('networkidle');
+  t.same(await listed(page), ['Rails | 1+ new', 'Owls']);
 });
 
 t.test('a note that came while the page was open is not new later', async (t) => {

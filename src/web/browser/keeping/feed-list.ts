@@ -94,6 +94,8 @@ interface ListedNote {
   readonly created_at: string;
   /** The text that shows this picture. */
   readonly attached_to?: string | null;
+  /** The feed's page does not show it. */
+  readonly unlisted?: boolean;
 }
 
 /** The newest notes; `locked` without access, undefined if the service cannot be asked. */
@@ -111,9 +113,8 @@ async function fetchNotes(name: string): Promise<ListedNote[] | 'locked' | undef
 function newNotesSince(seen: string, notes: ListedNote[] | 'locked' | undefined): string {
   if (notes === undefined) return '';
   if (notes === 'locked') return 'Locked';
-  const count = notes.filter((note) => note.created_at > seen && !note.attached_to).length;
+  const isNew = ({ created_at }: ListedNote) => created_at > seen;
+  const count = notes.filter((note) => isNew(note) && !note.attached_to && !note.unlisted).length;
   if (count === 0) return '';
-  return notes.every((note) => note.created_at > seen) && notes.length === MAX_COUNTED
-    ? `${MAX_COUNTED}+ new`
-    : `${count} new`;
+  return notes.every(isNew) && notes.length === MAX_COUNTED ? `${count}+ new` : `${count} new`;
 }
