@@ -1,6 +1,7 @@
 /** Start page, settings, and the ways in and out, as a user of Chromium; with and without scripts. */
 import t from 'tap';
 import { isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
@@ -273,6 +274,29 @@ t.test('another read id is asked for in a dialog', async (t) => {
   await page.click('button:text("Change all links")');
   await page.waitForSelector('#sharing .done:focus');
   t.match(await link(), /\/r\/[\w-]{22}\//);
+});
+
+t.test('what was refused is not saved: leaving the page asks, and it can be sent again', async (t) => {
+  const [owner, other] = [new FeedClient(url, 'refused'), new FeedClient(url, 'refused-other')];
+  for (const feed of [owner, other]) await feed.post();
+  await other.set({ read_id: 'wanted-by-two' });
+  const { page, dialogs } = await visit(t, browser);
+  await page.goto(`${url}/refused/settings`);
+  const save = async () => {
+    await page.click('text=Save read id');
+    await page.click('button:text("Change all links")');
+  };
+  await page.fill('#read_id', 'wanted-by-two');
+  await save();
+  await page.waitForSelector('#read_id-error');
+  await page.click('text=Back to the feed');
+  t.same(dialogs, ['beforeunload: ']);
+  await other.set({ read_id: 'left-to-the-other' });
+  await save();
+  await page.waitForSelector('#sharing .done:focus');
+  t.match((await owner.get()).json, { read_url: `${url}/r/wanted-by-two/feed.xml` });
+  await page.click('text=Back to the feed');
+  await page.waitForURL(`${url}/refused`);
 });
 
 t.test('a feed is unlocked, its password changed and removed', async (t) => {

@@ -59,8 +59,7 @@ addEventListener('submit', (event) => {
 });
 
 function askForNewLinks(readId: string): void {
-  const field = document.querySelector<HTMLInputElement>('#read_id');
-  if (readId !== '' && readId === field?.defaultValue) {
+  if (readId !== '' && readId === storedValue(document, 'read_id')) {
     toast('The read id is the same as before.');
     return;
   }
@@ -78,8 +77,16 @@ addEventListener('beforeunload', (event) => {
 function isChanged(form: HTMLFormElement): boolean {
   return [...form.elements].some((field) => {
     if (!(field instanceof HTMLInputElement) || field.type === 'hidden') return false;
-    return field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+    const stored = storedValue(form, field.name);
+    if (stored === undefined)
+      return field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+    return stored !== (field.type === 'checkbox' ? String(Number(field.checked)) : field.value);
   });
+}
+
+/** The value of a setting as the page knows it. After a refusal, fields come with what was typed as their default. */
+function storedValue(root: ParentNode, name: string): string | undefined {
+  return root.querySelector<HTMLInputElement>(`[name=was_${name}]`)?.value;
 }
 
 // The table of contents says which section is being read.
