@@ -236,6 +236,22 @@ t.test('leaving the page also asks after a form that was not sent', async (t) =>
   await asksToLeave();
 });
 
+t.test('leaving the page asks while a file is sent', async (t) => {
+  await post(`${url}/sending`, 'text');
+  const { page, dialogs } = await visit(t, browser);
+  await page.goto(`${url}/sending/settings`);
+  const sent = Promise.withResolvers<void>();
+  await page.route('**/import', () => sent.resolve());
+  const zip = { name: 'feed.zip', mimeType: 'application/zip', buffer: Buffer.from('PK') };
+  await page.setInputFiles('#import input[type=file]', zip);
+  await sent.promise;
+  await page.click('text=Back to the feed');
+  t.same(dialogs, ['beforeunload: ']);
+  await page.click('#import .sending button');
+  await page.click('text=Back to the feed');
+  await page.waitForURL(`${url}/sending`);
+});
+
 t.test('search engines may list the read page if that is wanted', async (t) => {
   await post(`${url}/found`, 'text');
   const listed = async () => (await ask(`${url}/api/v1/feeds/found`)).json.listed;

@@ -68,10 +68,10 @@ function askForNewLinks(readId: string): void {
   dialog.showModal();
 }
 
-// What was typed and not saved would be lost without a word.
+// What was typed and not saved would be lost without a word, and what is being sent would break off.
 addEventListener('beforeunload', (event) => {
   const isUnsaved = [...document.forms].some((form) => !sent.has(form) && isChanged(form));
-  if (isUnsaved) event.preventDefault();
+  if (isUnsaved || document.querySelector('[aria-busy=true]') !== null) event.preventDefault();
 });
 
 function isChanged(form: HTMLFormElement): boolean {
