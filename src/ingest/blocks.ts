@@ -1,6 +1,7 @@
 import { type FeedName, isReadId, type ReadId } from '../feeds/names.ts';
-import { existing, Refusal } from '../refusals.ts';
+import { existing } from '../refusals.ts';
 import type { OperatorRecord, OperatorRecords } from '../storage/operator-records.ts';
+import { pictureBlocked } from '../writing/decide.ts';
 
 /** Names of feeds, read links, and SHA-256 of pictures in base64url. */
 export const BLOCK_KINDS = ['name', 'link', 'picture'] as const;
@@ -71,7 +72,8 @@ export class Blocks {
 }
 
 /**
- * Refuses pictures that the operator has closed.
+ * Refuses pictures that the operator has closed, before they are put into an image store. One that is closed later is refused when
+ * the write is decided.
  * @param hashes SHA-256 in base64url
  * @throws Refusal `blocked` with the status 451 and the position of the first one
  */
@@ -82,9 +84,5 @@ export async function refuseBlocked(
   const found = await records.find('picture', hashes);
   if (found.length === 0) return;
   const keys = new Set(found.map(({ key }) => key));
-  const position = hashes.findIndex((hash) => keys.has(hash));
-  throw new Refusal('blocked', 'The operator has removed this picture: it is not taken again.', {
-    status: 451,
-    position,
-  });
+  throw pictureBlocked(hashes.findIndex((hash) => keys.has(hash)));
 }

@@ -14,6 +14,7 @@ export interface Failure {
   readonly refusal: RefusalCode | undefined;
   /** See `RefusalOptions`. */
   readonly position: number | undefined;
+  readonly status: number | undefined;
   readonly message: string;
   readonly code: string | undefined;
   readonly syscall: string | undefined;
@@ -26,6 +27,7 @@ export function toFailure(error: unknown): Failure {
   return {
     refusal: refusal?.code,
     position: refusal?.position,
+    status: refusal?.status,
     message: `${message}`,
     code: refusal ? undefined : code,
     syscall,
@@ -33,9 +35,9 @@ export function toFailure(error: unknown): Failure {
   };
 }
 
-export function fromFailure({ refusal, position, message, code, syscall, cause: under }: Failure): Error {
+export function fromFailure({ refusal, message, code, syscall, cause: under, ...options }: Failure): Error {
   const cause = under && fromFailure(under);
-  if (refusal) return new Refusal(refusal, message, { cause, position });
+  if (refusal) return new Refusal(refusal, message, { ...options, cause });
   return Object.assign(new Error(message, { cause }), { code, syscall });
 }
 

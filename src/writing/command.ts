@@ -164,17 +164,21 @@ export interface Lookups {
   readonly image?: NoteFile | undefined;
   /** Notes to import: which of them are there, and which of their keys other notes have. */
   readonly imported?: readonly NewNote[] | undefined;
+  /** SHA-256 of the pictures that it brings, in base64url. */
+  readonly pictures?: readonly string[];
 }
 
 export function lookupsOf(command: Command): Lookups {
   switch (command.kind) {
     case 'post': {
       const key = mainNote(command.notes)?.meta.key;
-      return { readId: newReadId(command), note: key === undefined ? undefined : { key } };
+      const note = key === undefined ? undefined : { key };
+      return { readId: newReadId(command), note, pictures: picturesOf(command) };
     }
     case 'import':
-      return { readId: newReadId(command), imported: command.notes };
+      return { readId: newReadId(command), imported: command.notes, pictures: picturesOf(command) };
     case 'replace':
+      return { note: { id: command.id, type: undefined }, pictures: picturesOf(command) };
     case 'describe':
       return { note: { id: command.id, type: undefined } };
     case 'remove':
@@ -190,6 +194,10 @@ export function lookupsOf(command: Command): Lookups {
 
 function newReadId({ target }: Post | Import): ReadId | undefined {
   return target.kind === 'new' ? target.readId : undefined;
+}
+
+function picturesOf(command: Command): readonly string[] {
+  return contentsOf(command).flatMap(({ type, sha256 }) => (type === 'md' || !sha256 ? [] : [sha256]));
 }
 
 /** The bytes that a command brings. */

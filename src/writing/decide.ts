@@ -15,6 +15,7 @@ import { Refusal } from '../refusals.ts';
 import {
   type Command,
   type Configure,
+  contentsOf,
   type Describe,
   type ExistingFeed,
   type Import,
@@ -57,6 +58,8 @@ export interface State {
   readonly bytes?: number;
   /** The operator has closed the name; asked for a new feed only. */
   readonly isNameBlocked?: boolean;
+  /** SHA-256 of pictures that the operator has closed; asked for those of the command only. */
+  readonly blockedPictures?: ReadonlySet<string>;
   /** The number of other feeds that have a license with the id of the command's license. */
   readonly licensed?: number;
   /** Whether the feed has the file that the command chooses as title image. */
@@ -140,13 +143,15 @@ const NEW_FEED = {
 /**
  * What a command does: every rule of writing that depends on what is stored. Undefined if the feed is not the one that the
  * command is for, or there is no such note.
- * @throws Refusal `taken`, `feed_limit`, `blocked`; `images_off`, `license_required`, `note_limit`, `image_limit`, `byte_limit`
- * with the `position` of the first new note that does not fit; `unsupported_type` for bytes of another type than the note's;
- * `invalid_request` for an alternative text of a markdown note, and for a title image that the feed does not have; `changed`;
- * `key_reused`
+ * @throws Refusal `taken`, `feed_limit`; `blocked`, for a picture with its `position` among those of the command; `images_off`,
+ * `license_required`, `note_limit`, `image_limit`, `byte_limit` with the `position` of the first new note that does not fit;
+ * `unsupported_type` for bytes of another type than the note's; `invalid_request` for an alternative text of a markdown note, and
+ * for a title image that the feed does not have; `changed`; `key_reused`
  */
 export function decide(command: Command, state: State, rules: WritingRules): Effects | undefined {
   const { feed } = state;
+  // Notes of an import are refused one by one.
+  if (command.kind !== 'import') refuseBlocked(contentsOf(command), state);
   if (command.target.kind === 'new')
     return feed ? undefined : decideNew(command as Post | Import, command.target, state, rules);
   if (!feed || !isMeant(feed, command.target)) return undefined;
@@ -210,6 +215,7 @@ function decideImport(feed: Feed, { notes, limits }: Import, state: State, rules
     const { key } = note.meta;
     if (present?.has(noteFile(note.id, note.type))) return 'skipped';
     try {
+      refuseBlocked([note], state);
       if (key !== undefined && keys.has(key)) throw new Refusal('key_reused', 'Another note has its key.');
       const instanceBytes = room.instanceBytes - (after.byteCount - feed.byteCount);
       after = withNotes(after, [note], { ...room, instanceBytes });
@@ -426,6 +432,22 @@ function changed(before: Feed, feed: Feed, added: readonly NewNote[] = [], edit?
 /** The refusal of what would add something to a name that the operator has closed. */
 export function nameBlocked(): Refusal {
   return new Refusal('blocked', 'The operator has closed this feed: it takes nothing more.');
+}
+
+/** @throws Refusal `blocked` for the first picture that the operator has closed */
+function refuseBlocked(contents: readonly NoteContent[], { blockedPictures }: State): void {
+  if (!blockedPictures?.size) return;
+  const pictures = contents.filter(({ type }) => type !== 'md');
+  const position = pictures.findIndex(({ sha256 = '' }) => blockedPictures.has(sha256));
+  if (position !== -1) throw pictureBlocked(position);
+}
+
+/** @param position of the picture among those of the command */
+export function pictureBlocked(position: number): Refusal {
+  return new Refusal('blocked', 'The operator has removed this picture: it is not taken again.', {
+    status: 451,
+    position,
+  });
 }
 
 function readIdTaken(): Refusal {

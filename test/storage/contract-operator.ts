@@ -8,6 +8,7 @@ import { type Backend, feedName, newNote, runner } from './contract.ts';
 import { configure, heard, name, other, reopened, tally } from './contract-support.ts';
 
 const BLOCKED = { code: 'blocked', status: 403 };
+const BLOCKED_PICTURE = { code: 'blocked', status: 451 };
 
 const record = (kind: OperatorRecordKind, key: string, value = ''): OperatorRecord => ({
   kind,
@@ -248,6 +249,56 @@ export function testOperator(backend: Backend): void {
     t.equal(await storage.anyFeedByReadId('none' as ReadId), undefined);
     await edits(storage).deleteFeed(name);
     t.equal(await storage.anyFeedByReadId(feed.readId), undefined);
+  });
+
+  test('a picture that is closed is stored nowhere', async (t, storage) => {
+    const bytes = Buffer.from('a picture');
+    const sha256 = createHash('sha256').update(bytes).digest('base64url');
+    const picture = () => ({ ...newNote(bytes, 'png'), sha256 });
+    const good = {
+      ...newNote('another', 'png'),
+      sha256: createHash('sha256').update('another').digest('base64url'),
+    };
+    const text = newNote('text');
+    await post(storage, name, [good, text]);
+    await storage.records.add(record('picture', sha256));
+    const { replace } = edits(storage);
+    for (const write of [
+      () => post(storage, name, picture()),
+      () => post(storage, other, [picture(), newNote('new')]),
+      () => replace(name, good.id, bytes, { sha256 }),
+      () => replace(name, text.id, Buffer.from('x'), { added: [picture()] }),
+    ])
+      await t.rejects<unknown>(write(), BLOCKED_PICTURE);
+    const importing = { kind: 'import', name, target: OPEN, limits: NO_LIMITS } as const;
+    const imported = await storage.write({ ...importing, notes: [picture(), newNote('imported')] });
+    t.match(imported?.outcomes, [{ code: 'blocked' }, 'stored']);
+    t.match(await storage.feed(name), { imageCount: 1, noteCount: 3 });
+    t.equal(await storage.feed(other), undefined);
+    await storage.records.remove('picture', sha256);
+    t.match(await post(storage, other, picture()), { imageCount: 1 });
+  });
+
+  test('no picture is stored once it is closed, however many are posted at once', async (t, storage) => {
+    await writes(storage).create(name, NEW);
+    let stored = 0;
+    for (let round = 0; round < 5; round += 1) {
+      const bytes = Buffer.from(`picture ${round}`);
+      const sha256 = createHash('sha256').update(bytes).digest('base64url');
+      const one = () => writes(storage).post(name, [{ ...newNote(bytes, 'png'), sha256 }], OPEN, NO_LIMITS);
+      const posts = () => Promise.allSettled(Array.from({ length: 10 }, one));
+      const early = posts();
+      const closing = storage.records.add(record('picture', sha256));
+      const late = posts();
+      await closing;
+      const count = (await storage.feed(name))!.imageCount;
+      const outcomes = tally([...(await early), ...(await late)]);
+      t.equal((await storage.feed(name))!.imageCount, count);
+      await t.rejects(one(), BLOCKED_PICTURE);
+      t.equal(outcomes.object ?? 0, count - stored);
+      t.equal((outcomes.object ?? 0) + (outcomes.blocked ?? 0), 20);
+      stored = count;
+    }
   });
 
   for (const isNew of [true, false])

@@ -83,6 +83,7 @@ export function writeParts(
   return {
     ...parts,
     locks: new KeyedLock(),
+    records: { find: async () => [] },
     retired: new RetiredReadIds(parts.dir, parts.writer, ''),
     removals: { remove: async () => {} },
     keeper: { whenMarked: async () => {} },

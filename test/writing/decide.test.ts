@@ -517,3 +517,23 @@ t.test('a feed that is blocked takes nothing more, and a blocked name gets no fe
     'blocked',
   );
 });
+
+t.test('a picture that is blocked is taken nowhere', async (t) => {
+  const [good, bad] = [
+    { ...newNote('png'), sha256: 'good' },
+    { ...newNote('gif'), sha256: 'bad' },
+  ];
+  const state = { blockedPictures: new Set(['bad']) };
+  t.equal(outcome(posting([good, bad, newNote()]), state), 'blocked at 1');
+  t.equal(
+    outcome(posting([bad], NO_LIMITS, newTarget), { ...state, feed: undefined }),
+    'blocked at 0',
+    'in a new feed',
+  );
+  t.type(outcome(posting([good]), state), 'object');
+  t.equal(outcome(replacing('md', [good, bad]), { ...state, note: note() }), 'blocked at 1');
+  const content = { type: 'gif', bytes: bad.bytes, sha256: 'bad' } as const;
+  t.equal(outcome({ ...replacing('gif'), content }, { ...state, note: note('gif') }), 'blocked at 0');
+  const importing: Command = { kind: 'import', name, target, notes: [bad, good], limits: NO_LIMITS };
+  t.match(outcome(importing, state), { added: [good], outcomes: [{ code: 'blocked' }, 'stored'] });
+});

@@ -178,6 +178,7 @@ class FilesStorage implements Storage {
     this.#parts = {
       ...shared,
       keeper: this.#keeper,
+      records,
       retired: new RetiredReadIds(dir, writer, retired),
       removals: this.#removals,
       rules: {

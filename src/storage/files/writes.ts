@@ -24,6 +24,7 @@ import {
   serializeSettings,
   settingsAsStored,
 } from '../metadata.ts';
+import type { OperatorRecords } from '../operator-records.ts';
 import type { Written } from '../storage.ts';
 import { dueNotes } from './due-notes.ts';
 import { type Change, type FileWriter, lineFile, textFile } from './durable.ts';
@@ -45,6 +46,7 @@ import {
   UNREADABLE_READ_ID,
   UnreadableFile,
 } from './read-metadata.ts';
+import { RECORD_LINES } from './record-lines.ts';
 import type { Removals } from './removals.ts';
 import { scanFeed } from './scan.ts';
 import type { Stamp } from './stamp.ts';
@@ -63,6 +65,7 @@ export interface WriteParts {
    * Other keys are names of files in the data folder, ids of licenses, and, behind the name of a feed and a `/`, keys of notes.
    */
   readonly locks: KeyedLock<string>;
+  readonly records: Pick<OperatorRecords, 'find'>;
   readonly retired: RetiredReadIds;
   readonly removals: Pick<Removals, 'remove'>;
   readonly keeper: Pick<MarkKeeper, 'whenMarked'>;
@@ -112,7 +115,7 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
   const { kind, name, target } = command;
   const { note, ...lookups } = lookupsOf(command);
   const step = (isAlone: boolean) =>
-    whileKept(parts, name, lookups, async (state): Promise<Done | typeof AGAIN | undefined> => {
+    whileOpen(parts, name, lookups, async (state): Promise<Done | typeof AGAIN | undefined> => {
       const feed = parts.index.get(name);
       if (!feed) return decideNew(parts, command, state);
       const run = async () => {
@@ -176,6 +179,22 @@ async function readDotFiles({ dir, index, log, writer }: WriteParts, feed: Index
   await readSettingsFile(folder);
   const files = await readFeedFiles(folder, logOfFeed(log, feed.name));
   if (files && JSON.stringify(files) !== JSON.stringify(feed.files)) index.apply(feed, { files });
+}
+
+/** As `whileKept`, and the operator closes no picture until the step is done. */
+function whileOpen<T>(
+  parts: WriteParts,
+  name: FeedName,
+  lookups: Lookups,
+  step: (state: Omit<State, 'feed'>) => Promise<T>,
+): Promise<T> {
+  const { locks, records } = parts;
+  const { pictures = [] } = lookups;
+  if (pictures.length === 0) return whileKept(parts, name, lookups, step);
+  return locks.shared(RECORD_LINES.picture.file, async () => {
+    const blockedPictures = new Set((await records.find('picture', pictures)).map(({ key }) => key));
+    return whileKept(parts, name, lookups, (state) => step({ ...state, blockedPictures }));
+  });
 }
 
 /** Keeps a read id for the feed, and licenses of an id as they are, until the step is done. */

@@ -4,7 +4,7 @@ import { datedNow, feedOf } from '../rows.ts';
 import { recordChanges } from './changes-table.ts';
 import type { Database } from './database.ts';
 import { LostRace, statement, type Transaction } from './transaction.ts';
-import { LOCK_FEEDS, NAMES_LOCK } from './writes.ts';
+import { BLOCKS_LOCK, LOCK_FEEDS } from './writes.ts';
 
 const ADD = statement<object>('add_record')`
   INSERT INTO operator_records (kind, key, value, at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1`;
@@ -16,7 +16,7 @@ const LIST = statement<OperatorRecord>('list_records')`
   SELECT kind, key, value, at FROM operator_records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3`;
 const COUNT = statement<{ count: number }>('count_records')`
   SELECT count(*) AS count FROM operator_records WHERE kind = $1`;
-const LOCK_NAMES = statement('lock_names')`SELECT pg_advisory_xact_lock(${NAMES_LOCK})`;
+const LOCK_BLOCKS = statement('lock_blocks')`SELECT pg_advisory_xact_lock(${BLOCKS_LOCK})`;
 const IS_THERE = statement<object>('is_feed_there')`SELECT 1 FROM feeds WHERE name = $1`;
 const SET_BLOCKED = statement('set_blocked')`UPDATE feeds SET blocked = $2, changed_at = $3 WHERE id = $1`;
 
@@ -62,16 +62,17 @@ export function removeRecord(
   );
 }
 
-/** Changes a record, and for that of a name its feed, while no other transaction makes a feed. */
+/** Changes a record, and for that of a name its feed, while no other transaction makes a feed or stores a picture. */
 async function changeRecord(
   transaction: Transaction,
   { kind, key: name }: Pick<OperatorRecord, 'kind' | 'key'>,
   isBlocked: boolean,
   change: () => Promise<boolean>,
 ): Promise<boolean> {
+  if (kind === 'picture') transaction.send(LOCK_BLOCKS, []);
   if (kind !== 'name') return change();
   const [row] = await transaction.run(LOCK_FEEDS, [[name as FeedName]]);
-  transaction.send(LOCK_NAMES, []);
+  transaction.send(LOCK_BLOCKS, []);
   if (!row && (await transaction.run(IS_THERE, [name])).length > 0) throw new LostRace();
   const isDone = await change();
   if (!isDone || !row) return isDone;

@@ -16,6 +16,7 @@ import {
 import { dueOf, SWEPT_NOTES } from '../../writing/due.ts';
 import { changedNotes, touchesNotes } from '../arrivals.ts';
 import { dueAfter, needsOldest, OLDEST_NOTES, sweptRows } from '../due-rows.ts';
+import type { OperatorRecordKind } from '../operator-records.ts';
 import {
   contentColumns,
   datedNow,
@@ -48,8 +49,8 @@ import {
 import { freeKeys } from './picture-rows.ts';
 import { columnsOf, LostRace, statement, type Transaction } from './transaction.ts';
 
-/** The advisory lock of closed names, held for one transaction: any number that nothing else uses. */
-export const NAMES_LOCK = 6_478_236_894;
+/** The advisory lock of closed names and pictures, held for one transaction: any number that nothing else uses. */
+export const BLOCKS_LOCK = 6_478_236_894;
 
 /** The result of a command; an error if it is refused or fails; undefined if it found no feed or note. */
 export type Result = Written | Error | undefined;
@@ -77,10 +78,10 @@ interface Decision {
 
 export const LOCK_FEEDS = statement<FeedRow & { due_at: number | null }>('lock_feeds')`
   SELECT ${FEED_COLUMNS}, due_at FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`;
-/** No operator closes a name until this transaction ends. */
-const KEEP_NAMES_OPEN = statement('keep_names_open')`SELECT pg_advisory_xact_lock_shared(${NAMES_LOCK})`;
-const BLOCKED_NAMES = statement<{ key: FeedName }>('blocked_names')`
-  SELECT key FROM operator_records WHERE kind = 'name' AND key = ANY ($1)`;
+/** No operator closes a name or a picture until this transaction ends. */
+const KEEP_BLOCKS = statement('keep_blocks')`SELECT pg_advisory_xact_lock_shared(${BLOCKS_LOCK})`;
+const BLOCKED = statement<{ key: string }>('blocked')`
+  SELECT key FROM operator_records WHERE kind = $1 AND key = ANY ($2)`;
 const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')`
   SELECT name, read_id FROM feeds WHERE name = ANY ($1)
   UNION SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`;
@@ -155,7 +156,8 @@ export class Writes {
   /** What this transaction adds to the number of feeds and the bytes in them. */
   #moreFeeds = 0;
   #moreBytes = 0;
-  #blockedNames: ReadonlySet<FeedName> = new Set();
+  #blockedNames: ReadonlySet<string> = new Set();
+  #blockedPictures: ReadonlySet<string> = new Set();
 
   constructor(transaction: Transaction, rules: WritingRules) {
     this.#transaction = transaction;
@@ -169,6 +171,7 @@ export class Writes {
       .filter(({ name, target }) => target.kind === 'new' && !this.#open.has(name))
       .map(({ name }) => name);
     await this.#lockCounts(commands, makers);
+    await this.#lockBlocks(commands, makers);
     await this.#lookUpReadIds(commands, makers);
     await this.#lookUpKeys(commands);
     const decisions: (Decision | Refusal | undefined)[] = [];
@@ -205,10 +208,20 @@ export class Writes {
     const counts = await this.#limits.lock({ feeds: makers.length, bytes });
     this.#feeds = counts.feeds;
     this.#bytes = counts.bytes;
-    if (makers.length === 0) return;
-    this.#transaction.send(KEEP_NAMES_OPEN, []);
-    const blocked = await this.#transaction.run(BLOCKED_NAMES, [makers]);
-    this.#blockedNames = new Set(blocked.map(({ key }) => key));
+  }
+
+  async #lockBlocks(commands: readonly Command[], makers: readonly FeedName[]): Promise<void> {
+    const pictures = commands.flatMap((command) => lookupsOf(command).pictures ?? []);
+    if (makers.length + pictures.length === 0) return;
+    this.#transaction.send(KEEP_BLOCKS, []);
+    const blocked = async (kind: OperatorRecordKind, keys: readonly string[]) => {
+      const found = keys.length > 0 ? await this.#transaction.run(BLOCKED, [kind, keys]) : [];
+      return new Set(found.map(({ key }) => key));
+    };
+    [this.#blockedNames, this.#blockedPictures] = await Promise.all([
+      blocked('name', makers),
+      blocked('picture', pictures),
+    ]);
   }
 
   async #lookUpReadIds(commands: readonly Command[], makers: readonly FeedName[]): Promise<void> {
@@ -249,6 +262,7 @@ export class Writes {
       feeds: this.#feeds,
       bytes: this.#bytes + this.#moreBytes,
       isNameBlocked: this.#blockedNames.has(name),
+      blockedPictures: this.#blockedPictures,
       licensed: open?.key && licenseId ? await this.#countLicensed(open.key, licenseId) : 0,
       hasImage: open?.key !== undefined && image !== undefined && (await this.#hasFile(open.key, image)),
       ...(open?.key && imported.length > 0 && (await this.#presentOf(open.key, imported))),

@@ -117,7 +117,7 @@ export class Writes {
   /** See `Storage.write`. A `Refusal` is thrown before anything is changed. */
   write(command: Command): WriteReply {
     const open = this.#openFeed(command.name);
-    const { note, readId, licenseId, image, imported = [] } = lookupsOf(command);
+    const { note, readId, licenseId, image, imported = [], pictures = [] } = lookupsOf(command);
     const now = Date.now();
     const noteRow = open && note && this.#find(open.row, note);
     const swept = open && command.kind === 'sweep' ? this.#sweep(open, now) : undefined;
@@ -128,7 +128,8 @@ export class Writes {
       readIdHolder: readId && this.#sql.readIdHolder.get(readId)?.name,
       feeds: this.#feeds,
       bytes: this.#bytes,
-      isNameBlocked: !open && this.#sql.isNameBlocked.get(command.name) !== undefined,
+      isNameBlocked: !open && this.#isBlocked('name', command.name),
+      blockedPictures: new Set(pictures.filter((sha256) => this.#isBlocked('picture', sha256))),
       licensed: open && licenseId ? this.#sql.countLicensed.get(licenseId, open.row)!.count : 0,
       hasImage: open !== undefined && image !== undefined && this.#hasFile(open.row, image),
       ...(open && imported.length > 0 && this.#presentOf(open.row, imported)),
@@ -206,6 +207,10 @@ export class Writes {
     open.result ??= { ...open.feed };
     this.#changed.add(open);
     return open.result;
+  }
+
+  #isBlocked(kind: OperatorRecordKind, key: string): boolean {
+    return this.#sql.isBlocked.get(kind, key) !== undefined;
   }
 
   #setBlocked(name: FeedName, isBlocked: boolean): readonly ReadId[] {
@@ -297,10 +302,10 @@ function prepareStatements(db: Database) {
       [OperatorRecordKind, string]
     >`DELETE FROM operator_records WHERE kind = ? AND key = ?`,
     setBlocked: prepare<[number, number]>`UPDATE feeds SET blocked = ? WHERE id = ?`,
-    isNameBlocked: prepare<
-      [FeedName],
+    isBlocked: prepare<
+      [OperatorRecordKind, string],
       object
-    >`SELECT 1 FROM operator_records WHERE kind = 'name' AND key = ?`,
+    >`SELECT 1 FROM operator_records WHERE kind = ? AND key = ?`,
     feedByName: prepare<[FeedName], FeedRow<number> & { due_at: number | null }>`
       SELECT ${FEED_COLUMNS}, due_at FROM feeds WHERE name = ?`,
     setDue: prepare<[number | null, number]>`UPDATE feeds SET due_at = ? WHERE id = ?`,
