@@ -2,11 +2,17 @@ import type { Passwords } from '../access/passwords.ts';
 import type { Config } from '../config.ts';
 import { isReservedReadId } from '../feeds/ids.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
-import { Refusal } from '../refusals.ts';
+import { Refusal, type RefusalCode } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
 import { toFeed } from '../writing/command.ts';
 import { NO_LIMITS } from '../writing/limits.ts';
+
+/**
+ * What must not prevent the start: another feed with the read id, a name that the operator has closed, something that is no feed or
+ * cannot be read in place of the folder. A storage that cannot be used at all does.
+ */
+const OBSTACLES = new Set<RefusalCode>(['taken', 'feed_limit', 'blocked', 'internal', 'store_unavailable']);
 
 interface Parts extends Pick<Config, 'reservedFeeds' | 'reservedPassword'> {
   readonly storage: Storage;
@@ -55,9 +61,8 @@ async function create(storage: Storage, name: FeedName, passwordHash: string): P
     await storage.write({ kind: 'post', name, target, notes: [], limits: NO_LIMITS });
     return undefined;
   } catch (cause) {
-    // Another feed with its read id, or a name that the operator has closed, must not prevent the start.
-    if (cause instanceof Refusal && ['taken', 'feed_limit', 'blocked'].includes(cause.code))
-      return cause.message;
-    throw cause;
+    if (!(cause instanceof Refusal) || !OBSTACLES.has(cause.code)) throw cause;
+    if (cause.code === 'store_unavailable') await storage.check();
+    return cause.message;
   }
 }

@@ -1,5 +1,5 @@
 /** Folders of feeds that the service may list but not search, as after a chmod of all that is in DATA_DIR. */
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -23,6 +23,31 @@ t.test('a feed whose folder cannot be searched at the start is there as soon as 
   await chmod(folder, 0o755);
   t.ok(await eventually(async () => (await feed.list()).json.notes.length === 1));
 });
+
+t.test(
+  'a reserved feed whose folder is a link, or cannot be searched, does not stop the start',
+  async (t) => {
+    const reserved = { ...env, SERVICE_RESERVED_FEEDS: 'gazette,bulletin,herald' };
+    const settings = { ...reserved, SERVICE_RESERVED_PASSWORD: 'editors only' };
+    const headers = { 'x-feed-password': 'editors only' };
+    const service = await ServiceProcess.start(t, { env: settings });
+    await new FeedClient(service.url, 'gazette', headers).post('text');
+    await service.kill('SIGTERM');
+    const folder = join(service.dir, 'gazette');
+    await chmod(folder, LISTED_ONLY);
+    await rename(join(service.dir, 'bulletin'), join(service.dir, 'Bulletin'));
+    await symlink('Bulletin', join(service.dir, 'bulletin'));
+    const again = await ServiceProcess.start(t, { dir: service.dir, env: settings });
+    const warnings = () => again.lines.filter(({ msg }) => msg === 'a reserved feed is not as it should be');
+    t.ok(await eventually(async () => warnings().length === 2));
+    t.match(warnings(), [{ place: 1 }, { place: 2 }]);
+    t.equal((await new FeedClient(again.url, 'herald', headers).post('text')).status, 201);
+    const gazette = new FeedClient(again.url, 'gazette', headers);
+    t.equal((await gazette.post('text')).status, 400);
+    await chmod(folder, 0o755);
+    t.ok(await eventually(async () => (await gazette.list()).json.notes?.length === 1));
+  },
+);
 
 t.test('notes of a feed whose folder cannot be searched for a while are the same afterwards', async (t) => {
   const service = await ServiceProcess.start(t, { env });
