@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import type { NoteFile } from '../../src/feeds/names.ts';
+import { type NoteFile, noteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
 import { edits, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
@@ -173,6 +173,22 @@ t.test('a full disk lets a sweep remove notes', needsMount, async (t) => {
   await storage.write({ kind: 'sweep', name, target: OPEN });
   t.equal(await countOf(storage), 1);
   t.same(await readdir(join(dir, name)), ['.readid', `${kept.id}.md`]);
+});
+
+t.test('a full disk lets the title image be removed, also by a sweep', needsMount, async (t) => {
+  const dir = await smallDisk(t, '1m');
+  const storage = await opened(t, dir);
+  const [picture, swept, title] = [newNote('1', 'png'), feedName('swept'), 'T'.repeat(5_000)];
+  const expired = ['2', '3'].map((text) => newNote(text, 'png', { tags: [], expires: Date.now() - 1 }));
+  await post(storage, name, picture);
+  await post(storage, swept, expired);
+  await edits(storage).configure(name, { title, image: noteFile(picture.id, 'png') });
+  await edits(storage).configure(swept, { title, image: noteFile(expired[0]!.id, 'png') });
+  await fill(dir);
+  t.equal(await edits(storage).remove(name, picture.id), true);
+  await storage.write({ kind: 'sweep', name: swept, target: OPEN });
+  for (const feed of [name, swept])
+    t.match(await storage.feed(feed), { noteCount: 0, image: undefined, title });
 });
 
 t.test('a feed can be deleted on a full disk, and nobody gets its read id', needsMount, async (t) => {

@@ -102,7 +102,8 @@ export class Reconciler {
   async #try(seen: readonly Seen[], takeIn: () => Promise<void>): Promise<void> {
     try {
       await takeIn();
-      for (const one of seen) this.#failed.delete(pathOf(one));
+      // The watch may look at one of these files for the first time meanwhile.
+      for (const one of seen) if (this.#failed.get(pathOf(one)) === one) this.#failed.delete(pathOf(one));
     } catch (error) {
       const err = asRefusal(error);
       if (this.#failed.size === 0)
@@ -167,7 +168,8 @@ export class Reconciler {
       if (known) index.drop(known);
       if (found) index.add(found);
     }
-    for (const error of failed.values()) throw error;
+    const again = [...failed.keys()].map((file) => ({ feed: name, file, stamp: UNSEEN, first: false }));
+    if (again.length > 0) void this.look(name, again);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -131,23 +131,29 @@ async function readNotes(
   const atOnce = pLimit(PARALLEL);
   const notes: (Entry | UnaskedNote)[] = [];
   const reads: Promise<Entry | undefined>[] = [];
+  const leaveOut = (file: NoteFile, error: unknown) => {
+    if (!failed || failed.size === MAX_FAILURES || isAbsent(error)) throw error;
+    failed.set(file, error);
+    return undefined;
+  };
   let begunAt = performance.now();
   for (const name of files) {
     const note = parseNoteFile(name);
     if (!note) continue;
     // Its metadata may say another date than its name.
     if (dateOfId(note.id) === undefined) {
-      const read = atOnce(() => readEntry(folder, note.file)).catch((error) => {
-        if (!failed || failed.size === MAX_FAILURES) throw error;
-        failed.set(note.file, error);
-        return undefined;
-      });
+      const read = atOnce(() => readEntry(folder, note.file)).catch((error) => leaveOut(note.file, error));
       // It may fail before it is waited for, or beside another failure: nobody handles that, and the process would end.
       read.catch(() => {});
       reads.push(read);
     } else {
       // A trip to the thread pool for each would take several times as long.
-      const stats = lstatSync(join(folder, name), { throwIfNoEntry: false });
+      let stats: Stats | undefined;
+      try {
+        stats = lstatSync(join(folder, name), { throwIfNoEntry: false });
+      } catch (error) {
+        leaveOut(note.file, error);
+      }
       if (stats?.isFile()) notes.push(unasked(note.file, files.has(metaFile(note.file)), stats.size));
     }
     if (performance.now() - begunAt < TURN_MS) continue;

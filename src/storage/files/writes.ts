@@ -35,7 +35,7 @@ import type { RetiredReadIds } from './line-files.ts';
 import { hasFile, type NamedNote, presentOf, withHolder, withNote } from './look-ups.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
 import { marksOf } from './marks.ts';
-import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
+import { isFileOfNote, LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isThere } from './read-file.ts';
 import type { FeedFiles } from './read-metadata.ts';
@@ -136,8 +136,11 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
   let done = shares ? await locks.shared(name, () => step(false)) : AGAIN;
   if (done === AGAIN) done = await locks.exclusive(name, () => step(true));
   if (done === AGAIN) throw new TypeError('A step that is alone cannot ask for it');
-  if (done?.left !== undefined) await removals.remove(join(dir, done.left), name);
-  await done?.retire?.();
+  try {
+    if (done?.left !== undefined) await removals.remove(join(dir, done.left), name);
+  } finally {
+    await done?.retire?.();
+  }
   return done?.written;
 }
 
@@ -342,11 +345,15 @@ async function writeFiles(
   // there one by one.
   const isWhole =
     isOfNotes && outcomes === undefined && (added.length + changes.length > 1 || marksOf(added).length > 0);
-  const isRemoval = [...changes, ...notes].every(({ bytes }) => bytes === undefined);
+  const isRemoval = added.length === 0 && edit?.after === undefined && (edit ?? removed[0]) !== undefined;
   const stamps = await writer.change(folder, changes, notes, isWhole).catch((error) => {
     if (!isRemoval || !isDiskFull(errorCode(error))) throw error;
-    // A full disk has no room for an intent. Without one, a crash may leave some of the notes, which are still due then.
-    return writer.change(folder, changes);
+    // A full disk has no room for an intent, nor for settings without the title image. After a crash some notes may be left, which are
+    // still due then; a title image that is gone counts as none.
+    return writer.change(
+      folder,
+      changes.filter(({ name }) => isFileOfNote(name)),
+    );
   });
   const stampOf = new Map([...notes, ...changes].map(({ name }, n) => [name, stamps[n]]));
   return { stampOf, files: settings?.files };
