@@ -211,7 +211,7 @@ export interface Storage extends TokenSeries {
    * moment, nothing. No other write comes between the two, in no process, so limits hold exactly. Undefined, and nothing is
    * stored, if the feed is not the one that the command is for, or there is no such note: look again.
    * @throws Refusal as `decide`; `store_unavailable` also when a feed is deleted, but files of it are left, which are removed
-   * later, or nothing durable says yet that nobody gets its read id
+   * later, or it could not be stored that nobody gets its read id again
    */
   write(command: Command): Promise<Written | undefined>;
 

@@ -2,7 +2,7 @@ import type { Database } from './database.ts';
 import { IF_FREED } from './picture-rows.ts';
 import { NOW, statement, type Transaction } from './transaction.ts';
 
-/** Limits of a step: notes, and about how many bytes of them in the database, because a statement may not take long. At least one note. */
+/** A step removes at most this many notes, and stops after about this many bytes of them, so that its statement ends in time. It always removes one. */
 const STEP_NOTES = 100;
 const STEP_BYTES = 16 * 1024 * 1024;
 const STEP_TAGS = 1_000;

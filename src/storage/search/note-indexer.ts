@@ -181,7 +181,7 @@ export class NoteIndexer {
     const { run } = this.#data;
     if (!this.#isReady) return undefined;
     try {
-      // Of a feed that the index does not know, notes may be there that could not be read.
+      // While something could not be read, a feed that the index lacks may have notes all the same.
       const isComplete = this.#isComplete && this.#unreadable === undefined;
       const state = { run, isComplete, askedAt: Date.now() };
       return await this.#searching.call('find', feed, search, state);
