@@ -146,29 +146,22 @@ export class ResponseWriter {
     if (status !== 200) res.writeStatus(STATUS_LINES[status]!);
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
     res.writeHeader('X-Request-Id', this.#exchange.requestId);
-    const { isHead, upload } = this.#exchange;
-    const content = isHead ? undefined : body;
+    const content = this.#exchange.isHead ? undefined : body;
     const isShort =
       content === undefined || (content instanceof Uint8Array && content.length <= CLOSABLE_BODY_MAX);
-    // What follows chunks must not be taken for a request, however long the answer is.
-    const isChunked = upload !== undefined && upload.declared === undefined;
-    const isLast = close && (isShort || (isChunked && content instanceof Uint8Array));
     // The binding cannot close the connection behind a long one, but the client will.
-    if (close && !isLast) res.writeHeader('Connection', 'close');
-    if (isLast) this.#sendLast(content, isShort);
+    if (close && !isShort) res.writeHeader('Connection', 'close');
+    if (close && isShort) this.#sendLast(content);
     else if (content === undefined) this.#sendHead();
     else if (content instanceof Uint8Array) this.#sendBytes(content);
     else if ('open' in content) this.#open(content);
     else this.#sendBody(new BodyWriter(res, content.size), content.chunks);
   }
 
-  /**
-   * Sends the rest of an answer that ends its connection. Behind a long one, which the socket may not take at once, the client ends
-   * it, or the binding if nothing moves for 10 s.
-   */
-  #sendLast(content: Uint8Array | undefined, isShort: boolean): void {
+  /** Sends the rest of an answer that ends its connection. */
+  #sendLast(content: Uint8Array | undefined): void {
     const { upload } = this.#exchange;
-    if (content !== undefined && isShort && upload?.ended !== false) {
+    if (content !== undefined && upload?.ended !== false) {
       this.#res.end(content, true);
       this.#finish();
       return;
@@ -181,11 +174,8 @@ export class ResponseWriter {
     // The binding flushes the answer when it has parsed its buffer.
     const close = () =>
       setImmediate(() => {
+        if (!this.#exchange.isAborted) this.#res.close();
         this.#context.running.delete(this);
-        if (this.#exchange.isAborted) return;
-        if (isShort) return void this.#res.close();
-        this.#res.pause();
-        this.#res.resume();
       });
     if (upload?.ended === false) upload.whenEnded(close);
     else close();
