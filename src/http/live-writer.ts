@@ -52,7 +52,7 @@ export class LiveWriter implements LiveStream {
     if (this.isClosed) return;
     this.#res.cork(() => {
       if (this.#next !== undefined) this.#res.write(this.#next);
-      // Without its parameter for closing the connection, which writes a header field into the last chunk.
+      // Not `end('', true)`: to close the connection, the binding writes a header field into the last chunk.
       this.#res.end('');
     });
     this.#close();

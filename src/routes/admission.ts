@@ -81,14 +81,18 @@ async function handleByName(
   if (operation.access === 'poster') {
     const named = await access.requirePoster(caller, name);
     refuseUnknownHeaders(exchange);
-    return operation.handle(exchange, { ...named, ...admitted });
+    const handle = () => operation.handle(exchange, { ...named, ...admitted });
+    return named.feed === undefined ? handle() : change(access, caller, named.feed, handle);
   }
   const named = await access.requireReader(caller, name);
   if (operation.access === 'previewer') await access.previews.count(caller.client);
   return operation.handle(exchange, { ...named, ...admitted });
 }
 
-/** Carries a change out. If the feed has got another password meanwhile, the change is refused as the next one will be. */
+/**
+ * Carries a change out. One that finds nothing because the feed has another password by now is refused with `auth`, or with `busy`
+ * if the caller may try again.
+ */
 async function change(
   access: Access,
   caller: Caller,

@@ -252,7 +252,13 @@ async function changePassword(
     }
     field = 'next';
     const next = feedPassword(form.get('next') ?? '', 'The new password');
-    const changed = await settings.changePassword(feed, next);
+    const changed = await onRefusal(
+      () => settings.changePassword(feed, next),
+      async (refusal) => {
+        if (refusal.code === 'not_found') await access.checkAgain(owner, feed);
+        throw refusal;
+      },
+    );
     return seeOther(exchange, saved, access.unlocks.cookies(changed, place));
   };
   return onRefusal(change, async (refusal) => {

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { Browser } from '../support/cookie-browser.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { ask, post, start } from '../support/service.ts';
+import { zipOf } from '../support/zips.ts';
 
 const service = await start(t);
 const { url, port } = service;
@@ -12,11 +13,12 @@ const NEW = { 'x-feed-password': 'the new owner' };
 
 const SETTINGS = JSON.stringify({ title: 'hijacked', description: '' });
 const PASSWORD = JSON.stringify({ password: 'hijacked' });
-type Change = readonly [method: string, path: string, type: string, body: string];
+type Change = readonly [method: string, path: string, type: string, body: string | Uint8Array];
 const CHANGES: readonly Change[] = [
   ['PUT', '', 'application/json', SETTINGS],
   ['PUT', '/password', 'application/json', PASSWORD],
   ['PUT', '/notes/ID', 'text/markdown', 'hijacked'],
+  ['POST', '/import', 'application/zip', zipOf([{ name: 'hijacked.md' }])],
   ['PATCH', '/notes/ID', 'application/json', '{"title":"hijacked"}'],
 ];
 

@@ -62,14 +62,14 @@ export function removeRecord(
   );
 }
 
-/** Changes a record, and for that of a name its feed, while no other transaction makes a feed or stores a picture. */
+/** Changes a record: that of a name with its feed, while no other transaction makes a feed, and a new one of a picture while none stores a picture. */
 async function changeRecord(
   transaction: Transaction,
   { kind, key: name }: Pick<OperatorRecord, 'kind' | 'key'>,
   isBlocked: boolean,
   change: () => Promise<boolean>,
 ): Promise<boolean> {
-  if (kind === 'picture') transaction.send(LOCK_BLOCKS, []);
+  if (kind === 'picture' && isBlocked) transaction.send(LOCK_BLOCKS, []);
   if (kind !== 'name') return change();
   const [row] = await transaction.run(LOCK_FEEDS, [[name as FeedName]]);
   transaction.send(LOCK_BLOCKS, []);
