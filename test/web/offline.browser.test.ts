@@ -97,6 +97,18 @@ const KEPT_KEYS = `(async () => {
   return [...names, ...(await Promise.all(keys)).flat()];
 })()`;
 
+t.test('a page that was opened without a network says so until its notes are live again', async (t) => {
+  await new FeedClient(url, 'offline-again').post('Words');
+  const { page } = await visit(t, browser);
+  await read(page, `${url}/offline-again`);
+  t.ok(await eventually(async () => (await keptIn(page, 'pages')) > 0));
+  await page.context().setOffline(true);
+  await page.reload();
+  await page.waitForSelector('.offline');
+  await page.context().setOffline(false);
+  await page.waitForSelector('.offline', { state: 'detached' });
+});
+
 t.test('a note that expires is not read without a network after its time', async (t) => {
   const feed = new FeedClient(url, 'offline-expiry');
   const { json: note } = await feed.post('Brief', { 'x-note-expires': '1h' });

@@ -1,4 +1,5 @@
 import { find, ROOT } from '../page/elements.ts';
+import { REACHED } from '../reading/live.ts';
 
 // Registers the service worker, and says so if the page is one that it kept.
 
@@ -48,4 +49,6 @@ function showAge(storedAt: number): void {
   again.textContent = 'Load it again';
   line.append(again);
   find(document, 'main').prepend(line);
+  // The notes of the page are live from then on.
+  addEventListener(REACHED, () => line.remove());
 }
