@@ -368,6 +368,40 @@ t.test('a deletion whose page knew no ETag spares a note that is changed meanwhi
   t.same(await textsOf(feed), ['By others']);
 });
 
+t.test('a note whose expiry was changed meanwhile counts as changed, too', async (t) => {
+  const { page, proxy, feed, address } = await walk(t, 'delete-expires', '', { serviceWorkers: 'block' });
+  const [{ id }] = (await feed.list()).json.notes;
+  await proxy.cut();
+  await choose(page, 'First', 'delete');
+  await says(t, page, /^Deleted/);
+  await page.goto(`${address}/settings`).catch(() => isOut(page));
+  await feed.send('PATCH', `/notes/${id}`, JSON.stringify({ expires: '7d' }));
+  await proxy.mend();
+  await page.goto(address);
+  await says(t, page, /changed meanwhile/);
+  t.same(await textsOf(feed), ['First']);
+});
+
+t.test('whoever goes back while the service is gone sees the note that is not deleted', async (t) => {
+  const { page, proxy, feed } = await walk(t, 'delete-back', '', { serviceWorkers: 'block' });
+  const goBack = async () => {
+    for (const type of ['pagehide', 'pageshow'])
+      await page.evaluate(`dispatchEvent(new PageTransitionEvent('${type}', { persisted: true }))`);
+  };
+  await proxy.cut();
+  await choose(page, 'First', 'delete');
+  await says(t, page, /^Deleted/);
+  await goBack();
+  await says(t, page, UNREACHED);
+  t.ok(await page.isVisible('article:has-text("First")'));
+  await choose(page, 'First', 'delete');
+  await page.route(/delete-back\/[^/]+$/, (route) => route.fulfill({ status: 403 }));
+  await goBack();
+  await says(t, page, /^The note is not deleted/);
+  t.ok(await page.isVisible('article:has-text("First")'));
+  t.same(await textsOf(feed), ['First']);
+});
+
 t.test('a note is deleted on its own page', async (t) => {
   const { page, proxy, feed, address } = await walk(t, 'delete-alone', '', { serviceWorkers: 'block' });
   const { id } = (await feed.list()).json.notes[0];

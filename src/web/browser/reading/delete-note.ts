@@ -1,6 +1,6 @@
 import { ROOT } from '../page/elements.ts';
 import { freshPage } from '../page/fresh.ts';
-import { isUnanswered, RequestFailed, send, sendForEtag } from '../page/send.ts';
+import { isUnanswered, RequestFailed, send, sendForEtag, sentenceOf } from '../page/send.ts';
 import { LOGGING_OUT } from '../page/service.ts';
 import { type Toast, toast } from '../page/toast.ts';
 import { focusBeside, type NoteList } from './note-list.ts';
@@ -22,8 +22,8 @@ interface Deletion {
   readonly id: string;
   /** The ETag of the note as the page showed it; empty while the page does not know it. */
   etag: string;
-  /** When the note was last edited, as the page showed it, ISO 8601; undefined if it never was. */
-  readonly edited?: string | undefined;
+  /** What the page showed of the note that changes with an edit, as `timesOf` returns it. */
+  readonly times?: string;
 }
 
 /** `<root>/<feed>` */
@@ -38,7 +38,7 @@ const pending = new Map<Deletion, Toast>();
  */
 export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): void {
   onDelete((note) => {
-    const deletion = { feed: FEED, id: note.dataset.id!, etag: '', edited: editedAt(note) };
+    const deletion = { feed: FEED, id: note.dataset.id!, etag: '', times: timesOf(note) };
     takeAway(deletion, note);
     // The page may not have heard of a change yet. It then shows the note again.
     void learnEtag(deletion).then(seeChanges);
@@ -60,13 +60,13 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
     for (const deletion of take(LEFT)) void carryOutLater(deletion, shown(deletion));
   }
 
-  /** If the page that was left did not know the ETag, the note is deleted only if it is as that page showed it. */
+  /** If the page that was left did not know the ETag, the note is deleted only if it is as that page showed it, as far as that shows. */
   async function carryOutLater(deletion: Deletion, note?: HTMLElement): Promise<void> {
     if (deletion.etag === '') {
       const { status, page } = await freshPage(pageOf(deletion));
       const fresh = page?.querySelector<HTMLElement>('article.note');
-      if (status !== 404 && !fresh) return void toast(UNANSWERED);
-      if (fresh && editedAt(fresh) !== deletion.edited) return void toast(CHANGED);
+      if (status !== 404 && !fresh) return spare(await failureOf(status), note);
+      if (fresh && timesOf(fresh) !== deletion.times) return spare(new RequestFailed('', 'changed'), note);
       deletion.etag = fresh?.dataset.etag ?? '';
     }
     await carryOut(deletion, note);
@@ -98,13 +98,16 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
       await send({ method: 'DELETE', path: pathOf(deletion), headers: condition(deletion) });
     } catch (error) {
       if (!(error instanceof RequestFailed)) throw error;
-      if (error.code !== 'not_found') {
-        if (note !== undefined) bringBack(note);
-        toast(error.code === 'changed' ? CHANGED : notDeleted(error));
-        return error.code === 'changed' ? seeChanges() : undefined;
-      }
+      if (error.code !== 'not_found') return spare(error, note);
     }
     if (note !== undefined) list.remove(note);
+  }
+
+  /** Shows a note again that is not deleted, and says why. */
+  async function spare(error: RequestFailed, note?: HTMLElement): Promise<void> {
+    if (note !== undefined) bringBack(note);
+    toast(error.code === 'changed' ? CHANGED : notDeleted(error));
+    if (error.code === 'changed') await seeChanges();
   }
 
   /** Returns false if the note is not in the list any more. */
@@ -174,6 +177,13 @@ function notDeleted(error: RequestFailed): string {
   return isUnanswered(error) ? UNANSWERED : `The note is not deleted. ${error.message}`;
 }
 
+/** Why the page of a note could not be read. A page without a note is that of a network which asks for a login. */
+async function failureOf(status: number): Promise<RequestFailed> {
+  if (status < 400 || status >= 500) return new RequestFailed('');
+  const code = `status ${status}`;
+  return new RequestFailed(await sentenceOf({ code, message: '' }), code);
+}
+
 function carryOutAll(): void {
   try {
     if (pending.size > 0) leave(LEFT, pending.keys());
@@ -189,7 +199,9 @@ function carryOutAll(): void {
 
 /** Sends what outlives the page. */
 function carryOutNow(deletion: Deletion): void {
-  void fetch(pathOf(deletion), { method: 'DELETE', keepalive: true, headers: condition(deletion) });
+  const options = { method: 'DELETE', keepalive: true, headers: condition(deletion) };
+  // The next page sees whether it was carried out.
+  fetch(pathOf(deletion), options).catch(() => {});
 }
 
 /** Ctrl or ⌘ with Z undoes the last deletion, unless something is typed. */
@@ -207,8 +219,14 @@ async function learnEtag(deletion: Deletion): Promise<void> {
   }
 }
 
-function editedAt(note: HTMLElement): string | undefined {
-  return note.querySelector(':scope > .content > footer > time')?.getAttribute('datetime') ?? undefined;
+/**
+ * When the note was last edited and when it expires, as a page shows it: edits of texts and of expiries change that. An edit of the
+ * file by hand is not seen.
+ */
+function timesOf(note: HTMLElement): string {
+  const footer = note.querySelector(':scope > .content > footer');
+  const times = footer?.querySelectorAll<HTMLTimeElement>(':scope > time, :scope > .expires > time') ?? [];
+  return [...times].map(({ dateTime }) => dateTime).join(' ');
 }
 
 function pageOf({ feed, id }: Deletion): string {
