@@ -208,6 +208,39 @@ t.test('a picture that the text does not show is not lost when the answer for th
   t.match(content, /^Words\n\n!\[.*\]\(\S+\.png\)$/);
 });
 
+t.test('a picture that the text does not show is added once if the answer for it is lost', async (t) => {
+  const { page } = mine;
+  for (const [name, isArrived] of [
+    ['added', true],
+    ['not-added', false],
+  ] as const) {
+    const feed = new FeedClient(url, name);
+    const { json: note } = await feed.post('Words');
+    await edit(page, note.url);
+    const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
+    await page.setInputFiles('article [type=file]', file);
+    await page.waitForSelector('.attachments li');
+    await page.fill('#edit-text', 'Words');
+    const isNote = (address: URL) => address.pathname.endsWith(`/notes/${note.id}`);
+    await page.route(isNote, async (route) => {
+      if (isArrived) await route.fetch();
+      else await feed.put(`/notes/${note.id}`, 'Their words');
+      await route.abort();
+    });
+    await page.click('article .primary');
+    await page.waitForSelector('article .error:has-text("cannot be reached")');
+    await page.unroute(isNote);
+    await page.click('article .primary');
+    if (!isArrived) {
+      await page.waitForSelector('.meanwhile.changed:focus');
+      await page.click('[data-action=mine]');
+    }
+    await page.waitForSelector('article .box', { state: 'detached' });
+    const { content } = (await feed.get(`/notes/${note.id}`)).json;
+    t.match(content, isArrived ? /^Words\n\n!\[\]\(\S+\.png\)$/ : /^Their words\n\n!\[\]\(\S+\.png\)$/);
+  }
+});
+
 t.test('settings of two windows survive, and one that both changed is asked for again', async (t) => {
   const feed = new FeedClient(url, 'both-set');
   await feed.post(PIXEL, { 'content-type': 'image/png' });

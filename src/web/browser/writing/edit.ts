@@ -8,6 +8,7 @@ import { refresh } from '../reading/live.ts';
 import { showTimes } from '../reading/times.ts';
 import { type Box, writingBox } from './box.ts';
 import { freshForm, showMeanwhile, takeInTheirs } from './conflict.ts';
+import { pictureReference } from './file-name.ts';
 import { noteBody } from './note-body.ts';
 import { noteHeaders, post } from './post.ts';
 import { replacement } from './replacement.ts';
@@ -173,9 +174,13 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
    */
   function isStored(before: string | undefined): boolean {
     if (text === null || box.fields.some((field) => field !== text && isChanged(field))) return false;
-    // New pictures that the text does not show are added to its end.
-    if (!isChanged(text)) return !box.pictures?.now().length;
-    return text.defaultValue !== before && withoutNames(text.value) === withoutNames(text.defaultValue);
+    const pictures = box.pictures?.now() ?? [];
+    if (!isChanged(text) && pictures.length === 0) return true;
+    const sent = isChanged(text) ? text.value : before!;
+    // The service adds pictures that the text does not show to its end, without their alternative texts.
+    const added = pictures.filter(({ name }) => !sent.includes(pictureReference(name, '').slice(2))).length;
+    const stored = withoutNames(text.defaultValue).replace(new RegExp(`(\\s*!\\[\\]){${added}}$`), '');
+    return text.defaultValue !== before && stored.trimEnd() === withoutNames(sent).trimEnd();
   }
 
   /** Posts what was written as a note of its own, because the note that it was for is gone. */
