@@ -271,19 +271,20 @@ t.test('a note whose page was left while it was sent is posted once', async (t) 
   t.equal((await ask(`${url}/api/v1/feeds/left/notes`)).json.notes.length, 2);
 });
 
-/** Holds up what is written to the browser's database until `isHeld` is false. */
-const HOLD_DRAFTS = `new Promise((held) => {
+/** Holds up what is written to a database of the browser until `isHeld` is false. */
+const hold = (name: string, ...stores: string[]) => `new Promise((held) => {
   globalThis.isHeld = true;
-  indexedDB.open('drafts').onsuccess = ({ target: { result: database } }) => {
-    const drafts = database.transaction(['drafts', 'files'], 'readwrite').objectStore('drafts');
+  indexedDB.open('${name}').onsuccess = ({ target: { result: database } }) => {
+    const store = database.transaction(${JSON.stringify(stores)}, 'readwrite').objectStore('${stores[0]}');
     const wait = () => {
       held();
-      if (isHeld) drafts.count().onsuccess = wait;
+      if (isHeld) store.count().onsuccess = wait;
       else database.close();
     };
     wait();
   };
 })`;
+const HOLD_DRAFTS = hold('drafts', 'drafts', 'files');
 
 t.test(
   'what is typed after a note was sent is a draft, even if that of the note is still written',
@@ -467,6 +468,28 @@ t.test('a draft that is not read in time stays, and nothing is written in its pl
   await third.goto(`${url}/late`);
   await restored(third);
   t.equal(await textOf(third), 'Before');
+});
+
+t.test('a post that is not kept in time is not kept, and not sent later', async (t) => {
+  const { first, second } = await twoWindows(t, 'kept-late');
+  await first.route(`${url}/kept-late`, (route) => route.abort());
+  await second.evaluate(hold('outbox', 'posts'));
+  await boxIsReady(first);
+  await first.fill('#note-text', 'Words');
+  await first.keyboard.press('Control+Enter');
+  await first.waitForSelector('#compose .error:has-text("cannot be reached")');
+  t.equal(await textOf(first), 'Words');
+  await second.evaluate('isHeld = false');
+  const isEmpty = () =>
+    first.evaluate<boolean>(`new Promise((done) => {
+      indexedDB.open('outbox').onsuccess = ({ target: { result: database } }) => {
+        database.transaction('posts').objectStore('posts').count().onsuccess = ({ target }) => {
+          database.close();
+          done(target.result === 0);
+        };
+      };
+    })`);
+  t.ok(await eventually(isEmpty));
 });
 
 t.test('a page with a running upload asks before it is left; one whose draft is kept does not', async (t) => {

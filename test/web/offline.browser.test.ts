@@ -243,12 +243,18 @@ t.test('a post for which there is no room does not keep others back', async (t) 
   await page.waitForSelector('#waiting .error:has-text("This feed is full")');
 });
 
+/** Counts how often the browser was asked to send in the background. */
+const COUNT_SYNCS = `globalThis.syncs = 0;
+  const sync = { register: async () => void (syncs += 1) };
+  navigator.serviceWorker.getRegistration = async () => ({ sync });`;
+
 t.test('a refused post that is sent again waits if the service cannot be reached', async (t) => {
   const full = await start(t, { SERVICE_MAX_NOTES_PER_FEED: '1' });
   const proxy = await CutProxy.start(t, full.port);
   const feed = new FeedClient(full.url, 'full');
   const { id } = (await feed.post('Before')).json;
   const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.addInitScript(COUNT_SYNCS);
   await page.goto(`${proxy.url}/full`);
   proxy.loses = 'POST /';
   await write(page, 'Kept');
@@ -260,6 +266,7 @@ t.test('a refused post that is sent again waits if the service cannot be reached
   proxy.loses = 'POST /';
   await page.click('#waiting [data-action=send]');
   await page.waitForSelector('.toast:has-text("sent when it can")');
+  t.equal(await page.evaluate('syncs'), 2, 'one when it was kept, one when it was sent again');
   proxy.loses = undefined;
   await page.waitForSelector('article:has-text("Kept")');
 });

@@ -1,4 +1,5 @@
 import { createStore, del, get, promisifyRequest, set, values } from 'idb-keyval';
+import { inTime } from '../page/in-time.ts';
 import { headerBytes } from '../page/text.ts';
 
 /** A post that waits until the service can be reached. */
@@ -15,6 +16,8 @@ export interface WaitingPost {
 }
 
 const NAME = 'outbox';
+/** How long a box waits until its post is kept, ms. */
+const PATIENCE_MS = 10_000;
 /** The longest a request may take, ms: on a slow network 10 pictures take minutes. */
 const TIMEOUT_MS = 600_000;
 /** Statuses that are temporary: a later attempt may succeed. */
@@ -30,8 +33,8 @@ const store = createStore(NAME, 'posts');
 /**
  * Keeps a post on this device, to be sent when the service can be reached: by any page, and by the service worker.
  * @param request must have a form as its body and an `Idempotency-Key` header
- * @returns false if it cannot be kept: it has a password, which is never stored, or the browser stores nothing, or has no locks, as
- *   without https
+ * @returns false if it cannot be kept: it has a password, which is never stored, or the browser stores nothing, or not in time, or has
+ *   no locks, as without https
  */
 export async function keepForLater(
   request: Pick<WaitingPost, 'path' | 'headers'> & { readonly body: FormData },
@@ -39,14 +42,22 @@ export async function keepForLater(
   const { path, headers, body } = request;
   const key = headers['Idempotency-Key'];
   if (key === undefined || 'X-Feed-Password' in headers || navigator.locks === undefined) return false;
+  const post: WaitingPost = { key, path, headers, parts: [...body], keptAt: Date.now() };
+  const kept = set(key, post, store);
   try {
-    await set(key, { key, path, headers, parts: [...body], keptAt: Date.now() }, store);
+    await inTime(kept, PATIENCE_MS);
   } catch {
+    kept.then(() => removeLate(post)).catch(() => {});
     return false;
   }
   announce();
   await requestSync().catch(() => {});
   return true;
+}
+
+/** Deletes a post that was kept after the person was told that it is not, unless it was kept once more since. */
+async function removeLate({ key, keptAt }: WaitingPost): Promise<void> {
+  if ((await get<WaitingPost>(key, store))?.keptAt === keptAt) await del(key, store);
 }
 
 /** The posts that wait, oldest first: those for one path, or all. */
@@ -66,6 +77,7 @@ export async function sendWaiting(key?: string): Promise<boolean> {
     if (key !== undefined && (await get<WaitingPost>(key, store))?.refusal !== undefined) {
       await change(key, { refusal: undefined });
       announce();
+      await requestSync().catch(() => {});
     }
     for (const { key: next } of await waiting()) {
       const post = await get<WaitingPost>(next, store);
