@@ -307,6 +307,10 @@ t.test('what was refused is not saved: leaving the page asks, and it can be sent
   await page.waitForSelector('#read_id-error');
   await page.click('text=Back to the feed');
   t.same(dialogs, ['beforeunload: ']);
+  await page.check('#listed');
+  await page.click('form:has(#listed) button');
+  await page.waitForSelector('.toast:has-text("saved")');
+  t.equal(await page.inputValue('#read_id'), 'wanted-by-two', 'another form of the section leaves it');
   await other.set({ read_id: 'left-to-the-other' });
   await save();
   await page.waitForSelector('#sharing .done:focus');

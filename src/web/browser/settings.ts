@@ -5,6 +5,7 @@ import './reading/share.ts';
 import './feed-settings/title-image.ts';
 import './reachable.ts';
 import { saveInPlace } from './feed-settings/save-in-place.ts';
+import { isUnsaved, storedValue } from './feed-settings/stored.ts';
 import { forgetBefore, markFeed } from './keeping/drafts.ts';
 import { feedOfPage, forgetFeed } from './keeping/feeds.ts';
 import { holdWindow } from './keeping/window.ts';
@@ -70,23 +71,14 @@ function askForNewLinks(readId: string): void {
 
 // What was typed and not saved would be lost without a word, and what is being sent would break off.
 addEventListener('beforeunload', (event) => {
-  const isUnsaved = [...document.forms].some((form) => !sent.has(form) && isChanged(form));
-  if (isUnsaved || document.querySelector('[aria-busy=true]') !== null) event.preventDefault();
+  const holdsMore = [...document.forms].some((form) => !sent.has(form) && isChanged(form));
+  if (holdsMore || document.querySelector('[aria-busy=true]') !== null) event.preventDefault();
 });
 
 function isChanged(form: HTMLFormElement): boolean {
-  return [...form.elements].some((field) => {
-    if (!(field instanceof HTMLInputElement) || field.type === 'hidden') return false;
-    const stored = storedValue(form, field.name);
-    if (stored === undefined)
-      return field.value !== field.defaultValue || field.checked !== field.defaultChecked;
-    return stored !== (field.type === 'checkbox' ? String(Number(field.checked)) : field.value);
-  });
-}
-
-/** The value of a setting as the page knows it. After a refusal, fields come with what was typed as their default. */
-function storedValue(root: ParentNode, name: string): string | undefined {
-  return root.querySelector<HTMLInputElement>(`[name=was_${name}]`)?.value;
+  return [...form.elements].some(
+    (field) => field instanceof HTMLInputElement && field.type !== 'hidden' && isUnsaved(field),
+  );
 }
 
 // The table of contents says which section is being read.

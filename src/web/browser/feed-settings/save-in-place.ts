@@ -1,4 +1,5 @@
 import { toast } from '../page/toast.ts';
+import { isUnsaved } from './stored.ts';
 
 const UNREACHED = 'The service cannot be reached. What you typed is still here: please try again.';
 
@@ -10,12 +11,7 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
   const section = form.closest('section')!;
   if (button.disabled) return;
   button.disabled = true;
-  const known = new Map(
-    fieldsOf(section).map((field) => [
-      field.id,
-      field.form === form ? stateOf(field) : `${field.defaultValue} ${field.defaultChecked}`,
-    ]),
-  );
+  const known = new Map(fieldsOf(section).map((field) => [field.id, stateOf(field)]));
   const options = {
     method: 'POST',
     body: new URLSearchParams(new FormData(form) as never),
@@ -42,7 +38,9 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
   done?.remove();
   const place = [...section.querySelectorAll('form')].indexOf(form);
   // While the form was saved, or into another form of the section.
-  const typed = fieldsOf(section).filter((field) => stateOf(field) !== known.get(field.id));
+  const typed = fieldsOf(section).filter((field) =>
+    field.form === form ? stateOf(field) !== known.get(field.id) : isUnsaved(field),
+  );
   const used = typed.find((field) => field === document.activeElement);
   section.replaceChildren(...document.adoptNode(fresh).childNodes);
   const fields = new Map(fieldsOf(section).map((field) => [field.id, field]));
