@@ -470,6 +470,34 @@ t.test('a draft that is not read in time stays, and nothing is written in its pl
   t.equal(await textOf(third), 'Before');
 });
 
+t.test('where no draft was to be read, a late database keeps what was typed', async (t) => {
+  const { first, second } = await twoWindows(t, 'late-empty');
+  await second.evaluate(HOLD_DRAFTS);
+  await first.reload();
+  await first.fill('#note-text', 'Words');
+  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
+  await second.evaluate('isHeld = false');
+  await isKept(first, 'Words');
+});
+
+t.test('a draft comes back without a picture that cannot be read', async (t) => {
+  const { first } = await twoWindows(t, 'unreadable-picture');
+  await boxIsReady(first);
+  await first.setInputFiles('.pictures input', { name: 'a.png', mimeType: 'image/png', buffer: PIXEL });
+  await first.waitForSelector('.attachments li');
+  await write(first, 'Words');
+  // To add what is there already fails, too.
+  await first.addInitScript(`const { get } = IDBObjectStore.prototype;
+    IDBObjectStore.prototype.get = function (key) {
+      return this.name === 'files' ? this.add('', key) : get.call(this, key);
+    };`);
+  await first.reload();
+  await restored(first);
+  t.equal(await textOf(first), 'Words');
+  t.equal(await first.locator('.attachments li').count(), 0);
+  await write(first, 'More words');
+});
+
 t.test('a post that is not kept in time is not kept, and not sent later', async (t) => {
   const { first, second } = await twoWindows(t, 'kept-late');
   await first.route(`${url}/kept-late`, (route) => route.abort());

@@ -105,7 +105,10 @@ export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
   drafts.delete(taken.id);
   drafts.put({ ...taken, window, id: idOf(slot, window) });
   const pictures = taken.pictures.map(async (picture) => {
-    const file = (await result(files.get(picture.file))) as Blob | undefined;
+    const request = files.get(picture.file);
+    // One that cannot be read does not keep the rest of the draft back.
+    request.addEventListener('error', (event) => event.preventDefault());
+    const file: Blob | undefined = await result(request).catch(() => undefined);
     if (file === undefined) return [];
     storedFiles.set(file, picture.file);
     return [{ ...picture, file }];

@@ -41,7 +41,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   let isDirty = false;
   let writing: Promise<boolean> | undefined;
   let restoring: Promise<boolean> | undefined;
-  /** The stored draft, if there is one, could not be read, so it must not be overwritten. */
+  /** The stored draft, if there is one, was not read in time, so it must not be overwritten. */
   let isUnread = false;
   /** The last write is stored, or will be even if the page is left. Changes since then make the box dirty. */
   let isSafe = true;
@@ -100,8 +100,14 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   }
 
   async function putBack(): Promise<boolean> {
-    const draft = await inTime(takeDraft(slot), PATIENCE_MS).catch(() => {
+    // Where no draft can be read, none can be written either, and that is said when something is.
+    const taken = takeDraft(slot).catch(() => undefined);
+    const draft = await inTime(taken, PATIENCE_MS).catch(() => {
       isUnread = true;
+      void taken.then((late) => {
+        isUnread = late !== undefined;
+        if (box.content() !== undefined) void changed();
+      });
       return undefined;
     });
     // True for text that was typed before the draft was read.
