@@ -1,7 +1,4 @@
-/**
- * What becomes of some work. Rejects if it takes longer than that: there are browsers whose database never opens.
- * @param ms how long the work may take
- */
+/** Waits for the work for `ms` at most, then rejects: there are browsers whose database never opens. */
 export function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   const late = new Promise<never>((_, reject) => setTimeout(() => reject(new Error('too late')), ms));
   return Promise.race([work, late]);
