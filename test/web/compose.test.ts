@@ -451,6 +451,26 @@ t.test('a picture that is refused after Post was pressed stops the post once', a
   t.equal((await notesOf('refused-late')).length, 1 + 1 + 10);
 });
 
+t.test('pictures that are discarded while they are prepared stop no post', async (t) => {
+  const { page } = await visit(t, browser);
+  await post(`${url}/discarded-early`, 'A note');
+  await page.goto(`${url}/discarded-early`);
+  await boxIsReady(page);
+  const buffer = await noise(page, 400, 300, 'image/jpeg');
+  await page.evaluate(HOLD_DRAWING);
+  await page.setInputFiles('.pictures input[type=file]', [
+    { name: 'first.jpg', mimeType: 'image/jpeg', buffer },
+    { name: 'words.txt', mimeType: 'text/plain', buffer: Buffer.from('x') },
+  ]);
+  // Its button is shown once a draft is back.
+  await page.evaluate("document.querySelector('#compose [data-action=discard]').click()");
+  await page.fill('#note-text', 'Words');
+  await page.keyboard.press('Control+Enter');
+  await page.evaluate('held.resolve()');
+  await posted(page);
+  t.equal((await notesOf('discarded-early')).length, 2);
+});
+
 t.test('an animated picture is not made a still one to remove its position', async (t) => {
   await page.goto(`${url}/animated`);
   await boxIsReady(page);

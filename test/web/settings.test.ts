@@ -252,6 +252,19 @@ t.test('leaving the page asks while a file is sent', async (t) => {
   await page.waitForURL(`${url}/sending`);
 });
 
+t.test('leaving the page asks nothing while pictures are only listed', async (t) => {
+  await post(`${url}/listing`, PIXEL, { 'content-type': 'image/png' });
+  const { page, dialogs } = await visit(t, browser);
+  await page.goto(`${url}/listing/settings`);
+  const asked = Promise.withResolvers<void>();
+  await page.route('**/notes?*', () => asked.resolve());
+  await page.click('[data-action=pick]');
+  await asked.promise;
+  await page.click('text=Back to the feed');
+  await page.waitForURL(`${url}/listing`);
+  t.same(dialogs, []);
+});
+
 t.test('search engines may list the read page if that is wanted', async (t) => {
   await post(`${url}/found`, 'text');
   const listed = async () => (await ask(`${url}/api/v1/feeds/found`)).json.listed;

@@ -72,7 +72,8 @@ function askForNewLinks(readId: string): void {
 // What was typed and not saved would be lost without a word, and what is being sent would break off.
 addEventListener('beforeunload', (event) => {
   const holdsMore = [...document.forms].some((form) => !sent.has(form) && isChanged(form));
-  if (holdsMore || document.querySelector('[aria-busy=true]') !== null) event.preventDefault();
+  if (holdsMore || document.querySelector('[aria-busy=true]:not([data-listing])') !== null)
+    event.preventDefault();
 });
 
 function isChanged(form: HTMLFormElement): boolean {

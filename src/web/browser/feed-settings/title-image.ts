@@ -15,7 +15,7 @@ const preview = find<HTMLElement>(root, '.preview');
 const picks = find<HTMLUListElement>(root, '.picks');
 const pickButton = find<HTMLButtonElement>(root, '[data-action=pick]');
 const removeButton = find<HTMLButtonElement>(root, '[data-action=remove]');
-/** The `Idempotency-Key` of each picture that was sent since the last change, by the hash of its bytes, so that it is not posted twice. */
+/** The `Idempotency-Key` of each picture that was sent and is not set yet, by the hash of its bytes, so that it is not posted twice. */
 const keys = new Map<string, string>();
 const mayUpload = root.querySelector('[data-action=choose]') !== null;
 const status = uploadStatus(root);
@@ -58,19 +58,21 @@ async function choose(chosen: File | undefined): Promise<void> {
   const { file, holdsPosition } = await preparePicture(chosen, Number(shrink), false);
   const question = 'This picture says where it was taken, and it will be public. Use it?';
   if (holdsPosition && !confirm(question)) return;
-  await setImage((signal, onProgress) => postPicture(file, signal, onProgress));
+  const hash = await hashOf(file);
+  await setImage((signal, onProgress) => postPicture(file, hash, signal, onProgress), hash);
 }
 
 /**
  * Changes the title image alone. The page stays, because its other fields may hold what is not saved yet.
  * @param upload returns the file of the feed that becomes the title image; empty for none
+ * @param hash of the picture that is posted for it
  */
-async function setImage(upload: Upload): Promise<void> {
+async function setImage(upload: Upload, hash = ''): Promise<void> {
   await status.run(async (signal, onProgress) => {
     const image = await upload(signal, onProgress);
     const request = { method: 'PATCH', path: api, json: { image }, signal } as const;
     const { image_url } = await send<{ image_url: string | null }>(request);
-    keys.clear();
+    keys.delete(hash);
     show(image_url);
     return '';
   });
@@ -96,10 +98,13 @@ function showPicks(isShown: boolean): void {
 }
 
 /** Posts a picture to the feed; returns its file. */
-async function postPicture(body: Blob, ...[signal, onProgress]: Parameters<Upload>): Promise<string> {
+async function postPicture(
+  body: Blob,
+  hash: string,
+  ...[signal, onProgress]: Parameters<Upload>
+): Promise<string> {
   if (body.size > Number(largest))
     throw new RequestFailed(`A picture may have at most ${bytesText(Number(largest))}.`);
-  const hash = await hashOf(body);
   const key = keys.get(hash) ?? crypto.randomUUID?.();
   if (hash !== '') keys.set(hash, key);
   const headers = {
@@ -121,7 +126,11 @@ async function hashOf(body: Blob): Promise<string> {
 
 /** Shows all pictures, or none: a part would look like all of them. */
 async function showPictures(): Promise<void> {
-  if (await status.run(listPictures)) return;
+  // Leaving the page meanwhile breaks nothing off.
+  root.toggleAttribute('data-listing', true);
+  const isListed = await status.run(listPictures);
+  root.removeAttribute('data-listing');
+  if (isListed) return;
   picks.replaceChildren();
   showPicks(false);
 }

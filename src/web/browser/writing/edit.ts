@@ -145,7 +145,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   async function content(isNew = false): Promise<Pick<ApiRequest, 'headers' | 'body'> | undefined> {
     if (text === null) return picture();
     const problem = await box.pictures?.settle();
-    if (problem) throw new RequestFailed(`${problem} Save again to send it as it is.`);
+    if (problem) throw new RequestFailed(`${problem} Save again to save the note as it is now.`);
     const hasPictures = ((await box.pictures?.all()) ?? []).length > 0;
     if (!isChanged(text) && !hasPictures && !isNew) return undefined;
     // The tags are for the new pictures.

@@ -72,7 +72,7 @@ export function newNote(form: HTMLFormElement): Box {
     if (!isRestored && (await restoring)) return;
     if (!box.keepsAll()) return;
     const problem = await box.pictures?.settle();
-    if (problem) return status.fail(`${problem} Post again to post it as it is.`);
+    if (problem) return status.fail(`${problem} Post again to post the note as it is now.`);
     const body = await noteBody(box);
     if (body === undefined) {
       status.fail(box.pictures ? 'Write something, or add a picture.' : 'Write something.');

@@ -27,7 +27,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     Number,
   ) as [number, number, number];
   const rows = new Map<Element, Row>();
-  /** Why a picture is not as it was asked for, if nobody may have read that yet; else empty. */
+  /** Why pictures that were asked for could not be added, or still have their position, if that came out during the wait; else empty. */
   let unread = '';
   /** Settles when all pictures are as they were asked for, one after the other: added, or without their position. */
   let ready: Promise<unknown> = Promise.resolve();
@@ -67,7 +67,9 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
       coming += 1;
       ready = ready
         .then(() => addOne(file, asked))
-        .catch(() => refuse(`${file.name} cannot be read.`))
+        .catch(() => {
+          if (asked === emptied) refuse(`${file.name} cannot be read.`);
+        })
         .finally(() => {
           coming -= 1;
         });
@@ -86,6 +88,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   }
 
   async function addOne(chosen: File, asked: number): Promise<void> {
+    if (asked !== emptied) return;
     if (rows.size === most)
       return refuse(
         `${chosen.name}: a note may have at most ${most} pictures. Post the others as another note.`,
@@ -215,8 +218,8 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   }
 
   /**
-   * Waits until all pictures are as they were asked for. Returns which could not be added meanwhile, or not without its position, which
-   * nobody has read yet; empty if that did not happen.
+   * Waits until all pictures are as they were asked for. Returns why pictures that were asked for could not be added, or still have
+   * their position, if that came out during the wait; else empty.
    */
   async function settle(): Promise<string> {
     unread = '';
