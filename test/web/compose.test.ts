@@ -471,6 +471,17 @@ t.test('pictures that are discarded while they are prepared stop no post', async
   t.equal((await notesOf('discarded-early')).length, 2);
 });
 
+t.test('an answer of `null` is none of the service, so the post waits', async (t) => {
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await post(`${url}/null`, 'A note');
+  await page.goto(`${url}/null`);
+  await boxIsReady(page);
+  await page.fill('#note-text', 'Words');
+  await page.route(`${url}/null`, (route) => route.fulfill({ status: 400, body: 'null' }));
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('#waiting li:has-text("Words")');
+});
+
 t.test('an animated picture is not made a still one to remove its position', async (t) => {
   await page.goto(`${url}/animated`);
   await boxIsReady(page);

@@ -472,6 +472,9 @@ t.test('a draft that is not read in time stays, and nothing is written in its pl
 
 t.test('where no draft was to be read, a late database keeps what was typed', async (t) => {
   const { first, second } = await twoWindows(t, 'late-empty');
+  await write(first, 'Before');
+  await first.fill('#note-text', '');
+  t.ok(await eventually(async () => !(await storage(first)).includes('Before')));
   await second.evaluate(HOLD_DRAFTS);
   await first.reload();
   await first.fill('#note-text', 'Words');
@@ -501,8 +504,9 @@ t.test('a draft comes back without a picture that cannot be read', async (t) => 
 t.test('a post that is not kept in time is not kept, and not sent later', async (t) => {
   const { first, second } = await twoWindows(t, 'kept-late');
   await first.route(`${url}/kept-late`, (route) => route.abort());
-  await second.evaluate(hold('outbox', 'posts'));
+  // The page has made the database by then.
   await boxIsReady(first);
+  await second.evaluate(hold('outbox', 'posts'));
   await first.fill('#note-text', 'Words');
   await first.keyboard.press('Control+Enter');
   await first.waitForSelector('#compose .error:has-text("cannot be reached")');
@@ -518,6 +522,51 @@ t.test('a post that is not kept in time is not kept, and not sent later', async 
       };
     })`);
   t.ok(await eventually(isEmpty));
+});
+
+t.test(
+  'what the address brought is not there again once it is posted, though no draft is kept',
+  async (t) => {
+    await post(`${url}/brought`, 'A note');
+    const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+    await page.addInitScript("indexedDB.open = () => { throw new Error('blocked') }");
+    await page.goto(`${url}/brought?text=Words`);
+    await page.waitForSelector('#compose .error:has-text("keeps no drafts")');
+    t.equal(await textOf(page), 'Words');
+    await page.click('#compose .primary');
+    await page.waitForSelector('#toasts:has-text("Posted.")');
+    t.equal(page.url(), `${url}/brought`);
+  },
+);
+
+t.test('an edit that is saved before its draft is back shows the draft first', async (t) => {
+  const { first, second } = await twoWindows(t, 'saved-early');
+  await editFirst(first, 'saved-early');
+  await first.fill('#edit-text', 'Words');
+  const isKeptEdit = async () => (await storage(first)).includes('Words');
+  t.ok(await eventually(isKeptEdit));
+  await second.evaluate(HOLD_DRAFTS);
+  await editFirst(first, 'saved-early');
+  await first.click('article .primary');
+  await second.evaluate('isHeld = false');
+  await restored(first);
+  await settled(first);
+  t.equal(await first.inputValue('#edit-text'), 'Words');
+});
+
+t.test('a window to whose page somebody goes back counts as open again', async (t) => {
+  await post(`${url}/kept-page`, 'A note');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${url}/kept-page/settings`);
+  const isOpen = () =>
+    page.evaluate<boolean>(
+      "navigator.locks.query().then(({ held }) => held.some(({ name }) => name.startsWith('window-')))",
+    );
+  t.ok(await eventually(isOpen));
+  await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
+  t.ok(await eventually(async () => !(await isOpen())));
+  await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+  t.ok(await eventually(isOpen));
 });
 
 t.test('a page with a running upload asks before it is left; one whose draft is kept does not', async (t) => {

@@ -23,6 +23,14 @@ export async function livingWindows(): Promise<Set<string> | undefined> {
 }
 
 async function hold(): Promise<string> {
+  const window = await take();
+  // The lock was released when the page was left.
+  addEventListener('pageshow', ({ persisted }) => persisted && void lock(window));
+  return window;
+}
+
+/** Takes the lock of this window; returns its id. */
+async function take(): Promise<string> {
   const known = sessionStorage.getItem(KEY);
   // A copy of a window, as "Duplicate tab" makes, begins with the id of the first.
   if (known !== null && (await lock(known))) return known;
@@ -42,6 +50,5 @@ function lock(window: string): Promise<boolean> {
     };
     const signal = AbortSignal.timeout(RELEASED_MS);
     navigator.locks.request(`window-${window}`, { signal }, held).catch(() => resolve(false));
-    addEventListener('pageshow', ({ persisted }) => persisted && void lock(window), { once: true });
   });
 }

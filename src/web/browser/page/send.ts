@@ -112,7 +112,7 @@ export async function sentenceOf(refusal: Parameters<typeof explain>[0]): Promis
 
 function parseJson(text: string): { readonly error?: string; readonly code?: string } | undefined {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) ?? undefined;
   } catch {
     return undefined;
   }

@@ -80,10 +80,14 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     event.preventDefault();
     void save();
   });
-  void draft.restore().then((isRestored) => {
+  let isRestored = false;
+  const restoring = draft.restore().finally(() => {
+    isRestored = true;
+  });
+  void restoring.then((isBack) => {
     const first = text ?? box.fields[0]!;
     first.focus();
-    if (!isRestored) text?.setSelectionRange(text.value.length, text.value.length);
+    if (!isBack) text?.setSelectionRange(text.value.length, text.value.length);
   });
 
   /** What the note is like, as far as this edit knows. */
@@ -101,6 +105,8 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   }
 
   async function save(): Promise<void> {
+    // The person has not seen a draft that comes back only now, and may have closed the edit.
+    if (!isRestored && ((await restoring) || open !== edit)) return;
     if (!box.keepsAll()) return;
     let isConflict = false;
     const isSaved = await status.run(async (signal, onProgress) => {

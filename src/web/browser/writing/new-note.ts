@@ -18,6 +18,8 @@ export function newNote(form: HTMLFormElement): Box {
   const path = postPath(form.dataset.feed ?? '');
   let isKept = false;
   let isRestored = false;
+  /** What the address brings is in the box, and in the address still. */
+  let isBrought = false;
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void submit();
@@ -55,9 +57,16 @@ export function newNote(form: HTMLFormElement): Box {
       return;
     }
     box.fill(brought);
+    isBrought = true;
     // The page may be left while large pictures are prepared.
     await box.pictures?.settle();
-    if (await draft.changed()) await forgetPrefill();
+    if (await draft.changed()) await forgetBrought();
+  }
+
+  async function forgetBrought(): Promise<void> {
+    if (!isBrought) return;
+    isBrought = false;
+    await forgetPrefill();
   }
 
   /** Shows notes that had waited to be sent. */
@@ -84,6 +93,8 @@ export function newNote(form: HTMLFormElement): Box {
       return find<HTMLElement>(form, '.error, .outdated').scrollIntoView({ block: 'nearest' });
     box.discard();
     await draft.clear();
+    // Where no draft is kept, it is there until now.
+    await forgetBrought();
     if (!isKept) await showPosted();
 
     async function send(signal: AbortSignal, onProgress?: (part: number) => void): Promise<string> {
