@@ -364,7 +364,8 @@ t.test('a note that expires says when', async (t) => {
 });
 
 t.test('settings say what a feed keeps, and ask before notes go for it', async (t) => {
-  const { page } = theirs;
+  // Leaving what was refused is asked about.
+  const { page } = await visit(t, browser, { ...PHONE, says: 'yes' });
   const feed = new FeedClient(url, 'keeping');
   for (const text of ['one', 'two', 'three']) await feed.post(text);
   const set = async (days: string, notes: string) => {
