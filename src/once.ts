@@ -1,6 +1,6 @@
 /**
- * Does the work at the first call only, and again if it failed. So a module is loaded later if its own file could not be opened. If a module
- * that it imports failed, it fails until the process ends, because Node keeps that failure.
+ * Does the work once, and again after a failure. So a later call loads a module whose own file could not be opened, but not one whose import
+ * failed, because Node keeps that failure until the process ends.
  */
 export function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;

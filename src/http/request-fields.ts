@@ -77,7 +77,7 @@ export class RequestFields {
     return joined;
   }
 
-  /** Notes a field with bytes that are not UTF-8. The raw bytes are known of the first line of a name only. */
+  /** Records a field with bytes that are not UTF-8. Only the first line of a name has its raw bytes. */
   #checkReplacement(req: HttpRequest, name: string): void {
     if (this.joined(name) === undefined && isUtf8(req.getHeader(name))) return;
     this.#undecodable ??= new Set();

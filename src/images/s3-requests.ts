@@ -60,7 +60,7 @@ export class S3Requests {
     const waiting = new AbortController();
     const abort = () => waiting.abort(abortSignal?.reason);
     abortSignal?.addEventListener('abort', abort);
-    // A signature is of spaces as %20.
+    // Signatures encode spaces as %20.
     const search = new URLSearchParams(query as Record<string, string>).toString().replaceAll('+', '%20');
     try {
       const answer = await this.#agent.request({

@@ -185,7 +185,7 @@ type TokenKind = 'client' | 'code' | 'access' | 'refresh';
 
 interface SignedTokensParts {
   readonly secret: Uint8Array;
-  /** Secrets that lock the instance. A change voids all tokens, but not client ids, because they grant nothing. */
+  /** A change of any of these secrets voids all tokens, but no client id, because ids grant nothing. */
   readonly voidedBy: readonly string[];
 }
 

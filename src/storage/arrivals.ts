@@ -40,7 +40,7 @@ export const MAX_LAG_MS = 10 * 60_000;
 const MAX_EXAMINED = 10_000;
 const MAX_EXAMINED_FOR_LAST = 200;
 
-/** The date from which on notes may have come after a place. If the clock was set back, the place is dated in the future, and they are not. */
+/** The date from which on notes may have come after a place. A place dated ahead, because the clock was set back, counts as dated now. */
 export function firstDateAfter(place: Arrival): number {
   return Math.max(BEFORE_ALL.date, Math.min(place.date, Date.now()) - MAX_LAG_MS);
 }

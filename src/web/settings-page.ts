@@ -18,7 +18,7 @@ const SECTIONS = {
   profile: ['Profile', 'The profile is saved.'],
   'title-image': ['Title image', 'The title image is saved.'],
   sharing: ['Sharing', 'Sharing is saved.'],
-  keeping: ['Keeping', 'How long notes are kept is saved.'],
+  keeping: ['Keeping', 'The limits for notes are saved.'],
   transfer: ['Export & import', 'The import is done.'],
   privacy: ['Privacy & access', 'The password is changed.'],
   license: ['License', 'The license is saved.'],
@@ -106,7 +106,7 @@ function profile({ providers }: Site, { feed, refused }: SettingsPage, path: str
   const senders = {
     name: 'show_sender',
     label: 'Show who posted',
-    hint: 'Readers see the names of people who have signed in at what they post. Here they are always shown.',
+    hint: 'Readers see who posted each note, if that person had signed in. Here the name always shows.',
     isOn: feed.showSender,
   };
   const fields = html`<p class="hint">Public: they head the read-only page and the RSS feed.</p>

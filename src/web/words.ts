@@ -29,7 +29,7 @@ const WORDS: Readonly<Record<RefusalCode, string>> = {
   too_large: 'This is larger than the instance accepts. Make it smaller and try again.',
   unsupported_type: 'This is not a kind of file that a note can have. Use text, PNG, JPEG, GIF or WebP.',
   range: 'This part of the file does not exist. Open the whole file.',
-  key_reused: 'Something else was posted in its place already. Reload the page and try again.',
+  key_reused: 'Something else was posted instead of this. Reload the page and try again.',
   rate_limited: 'You have sent too much in a short time.',
   too_many_attempts: 'There were too many wrong passwords.',
   internal: 'Something went wrong in the service. Try again; if it stays so, tell whoever runs it.',

@@ -110,7 +110,7 @@ t.test('a deletion that fails comes back and is said', async (t) => {
   await page.waitForSelector('.toast:has-text("Deleted.")');
   await page.context().setOffline(true);
   await page.clock.fastForward(10_001);
-  await page.waitForSelector('.toast:has-text("may not be deleted")');
+  await page.waitForSelector('.toast:has-text("may still exist")');
   t.ok(await isShown('Kept'));
   await page.context().setOffline(false);
   t.same(await left(), ['Kept']);

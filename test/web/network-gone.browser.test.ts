@@ -511,7 +511,7 @@ t.test('settings are saved', async (t) => {
   ] as const) {
     for (const [field, value, button, saved] of [
       ['#title', `Title ${when}`, 'Save changes', /^The profile is saved/],
-      ['#keep_days', String(days), 'Save what is kept', /^How long notes are kept is saved/],
+      ['#keep_days', String(days), 'Save what is kept', /^The limits for notes are saved/],
     ] as const) {
       await page.fill(field, value);
       if (field === '#keep_days') {

@@ -137,7 +137,7 @@ t.test('what one window typed or saved outlives what another one changes', async
   await isUsable(t, page, 'settings, refused');
   await page.click('text=Remove what is older');
   await page.click('text=Save what is kept');
-  await page.waitForSelector('.toast >> text="How long notes are kept is saved."');
+  await page.waitForSelector('.toast >> text="The limits for notes are saved."');
   t.equal(await page.inputValue('#description'), 'typed here', 'another section stays as it was');
   await page.fill('#title', 'Typed here');
   await page.click('text=Save changes');

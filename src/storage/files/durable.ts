@@ -160,7 +160,7 @@ export class DurableWriter {
   /** Gives a folder a temp name, which is returned, and syncs its parent. After a failure it has its name again. */
   moveAway(parent: string, name: string): Promise<string> {
     return this.#orUndone(parent, async (undo) => {
-      // What is left there is kept by its path, so later it would be done in a new folder of that name.
+      // Undo steps left for this path would later run in a new folder of the same name.
       await this.#finish(join(parent, name));
       const temp = tempName();
       fs.renameSync(join(parent, name), join(parent, temp));

@@ -412,8 +412,8 @@ class FilesStorage implements Storage {
 function warnOfOddFeeds(index: FeedIndex, log: Pick<Log, 'warn'>): void {
   for (const [feed] of index.waiting())
     log.warn(
-      'the .readid of a feed is that of another one too, whose name sorts first and which has the read link: put another ' +
-        'read id into that of the copy, or remove the file',
+      'two feeds have the same .readid, and the one whose name sorts first has the read link: put another ' +
+        'read id into the .readid of this one, or remove that file',
       { feed },
     );
   const names = index.names().filter((name) => ROUTE_NAMES.has(name));

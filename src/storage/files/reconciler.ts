@@ -159,7 +159,7 @@ export class Reconciler {
     if (clean && scanned === 'unreadable') throw unavailable();
     // Its state is unknown, and so is whether it still has a password.
     const found = scanned === 'unreadable' ? known : scanned;
-    // It is gone since. If it comes back before the watch looks again, the watch reports nothing.
+    // The folder has gone. If it returned before the watch's next look, nothing would report it.
     if (!scanned && folder !== 'gone') this.#reportAgain(name);
     if (found === known) return;
     if (known && found && (folder === 'there' || known.identity === found.identity))

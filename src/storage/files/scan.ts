@@ -60,9 +60,9 @@ export async function scanAll(
 }
 
 /**
- * Reads one feed's folder; undefined when it is gone. With `clean`, removes what a crash left in it: at the start only,
- * for in a folder that appears later it may be part of a copy still under way, or of another instance's work, and what
- * is removed by mistake is lost. With `failed`, leaves out notes that cannot be read now, and puts their errors there; without, it
+ * Reads one feed's folder; undefined when it is gone. With `clean`, removes what a crash left in it. Use it only at the
+ * start and after a writer died, because in other folders that may be part of a running copy or of another instance's
+ * work. With `failed`, leaves out notes that cannot be read now, and puts their errors there; without, it
  * throws them.
  */
 export async function scanFeed(

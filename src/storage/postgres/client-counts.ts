@@ -39,7 +39,7 @@ const COUNT = statement<{ client: string; granted: number; total: number; wait_m
   RETURNING client, granted, (SELECT sum(count)::integer FROM unnest(counts) AS count) AS total,
     times[1] + ${WINDOW} - ${NOW} AS wait_ms`;
 
-/** Another container may be using a row: then it is not to be forgotten. */
+/** Skips rows that another container is using. */
 const FORGET = statement('forget_clients')`
   DELETE FROM client_counts WHERE client IN (
     SELECT client FROM client_counts

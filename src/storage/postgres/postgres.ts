@@ -35,7 +35,7 @@ const USE_TOKEN = statement<{ turn: number }>('use_token')`
   VALUES ($1, CASE WHEN $2::integer = 0 THEN 1 ELSE -1 END, $3)
   ON CONFLICT (id) DO UPDATE SET turn = CASE WHEN known.turn = $2::integer THEN $2::integer + 1 ELSE -1 END
   RETURNING turn`;
-/** Another container may be using a series: then it is not to be forgotten. */
+/** Skips series that another container is using. */
 const FORGET_SERIES = statement('forget_series')`
   DELETE FROM token_series
   WHERE id IN (SELECT id FROM token_series WHERE until <= $1 FOR UPDATE SKIP LOCKED)`;

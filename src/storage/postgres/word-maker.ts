@@ -8,7 +8,7 @@ import { COMMIT_LATER, columnsOf, NOW, type Statement, statement, type Transacti
 
 /** How long the lease of the process that makes words lasts after its last renewal, ms. */
 const LEAD_MS = 3_000;
-/** Each loss of the lease within a batch doubles its time, because one note may take longer; this is the most, ms. */
+/** Longest lease, ms. Losing the lease within a batch doubles its time, because one note may take longer. */
 const MOST_LEAD_MS = 60_000;
 /** Limits of a batch: notes, and bytes of their texts, but at least one. */
 const NOTES = 500;
@@ -96,8 +96,8 @@ export class SearchEmptied extends Error {}
 class NotLeading extends Error {}
 
 /**
- * Makes what notes are found by, in steps. Each is one transaction, so that it can be stopped at any moment, and changes nothing unless this process
- * is still the only one.
+ * Makes the words of notes in batches. Each batch is one transaction, so it can be stopped at any moment, and it changes nothing if this process
+ * has lost the lease.
  */
 export class WordMaker {
   readonly #database: Pick<Database, 'transaction' | 'write'>;

@@ -82,7 +82,7 @@ export class IndexWork {
         const isReadable = this.#ifReadable(feed, () => {
           for (const file of files) index.refresh(feed, file);
         });
-        // It may be new, and so not among those that are compared anyway. One that runs goes on: begun anew at each change, it would never end.
+        // A new feed may be missing from the pass over all feeds. A running comparison goes on: restarted at each change, it would never end.
         const isRunning = this.#comparisons.some((one) => one.feed === feed);
         if (isReadable && !isRunning && !index.isCompared(feed)) this.#begin(index, feed);
       }

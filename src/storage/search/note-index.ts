@@ -128,7 +128,7 @@ export class NoteIndex {
       seen += 1;
       if (seen % 64 === 0) yield;
     }
-    // Without those removed since they were listed, one that is gone would go unnoticed.
+    // Counts removals since the listing, because they could hide a note that is gone.
     const removed = this.#removed - removedBefore;
     if (countNotes(this.#openFeed(name)) + removed > known) yield* this.#removeGone(name);
     for (const { file } of behind.sort(byAge)) {

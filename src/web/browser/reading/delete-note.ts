@@ -13,10 +13,10 @@ const HANDED_OVER = 'deleting';
 /** sessionStorage key: deletions whose page was left. The feed's next page checks them, because the service may have been out of reach. */
 const LEFT = 'deletions';
 const CHANGED = 'The note was changed meanwhile, so it is not deleted.';
-const UNANSWERED = 'The service did not answer, so the note may not be deleted. Please try again.';
+const UNANSWERED = 'The service did not answer, so the note may still exist. Please try again.';
 
 interface Deletion {
-  /** Pages of other feeds of this window come across it, too. */
+  /** Tells the pages of other feeds that it is not theirs. */
   readonly feed: string;
   /** Of the note. */
   readonly id: string;
@@ -60,7 +60,7 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
     for (const deletion of take(LEFT)) void carryOutLater(deletion, shown(deletion));
   }
 
-  /** If the page that was left did not know the ETag, the note is deleted only if it is as that page showed it, as far as that shows. */
+  /** If the page that was left did not know the ETag, deletes the note only if its times are still those that the page showed. */
   async function carryOutLater(deletion: Deletion, note?: HTMLElement): Promise<void> {
     if (deletion.etag === '') {
       const { status, page } = await freshPage(pageOf(deletion));

@@ -100,7 +100,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   }
 
   async function putBack(): Promise<boolean> {
-    // Where no draft can be read, none can be written either, and that is said when something is.
+    // A failed read is ignored, because the write of the draft will fail, too, and says so.
     const taken = takeDraft(slot).catch(() => undefined);
     const draft = await inTime(taken, PATIENCE_MS).catch(() => {
       isUnread = true;

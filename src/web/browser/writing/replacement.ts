@@ -3,7 +3,7 @@ import { type ApiRequest, RequestFailed } from '../page/send.ts';
 import { bytesText } from '../page/text.ts';
 import { POSITION_WARNING, preparePicture } from './shrink.ts';
 
-/** Prepares the picture that is chosen to replace the one of a note. Returns what gives it as a request, or undefined if none is. */
+/** Prepares the picture chosen to replace a note's. Returns a function that gives its request; undefined if none is chosen. */
 export function replacement(
   form: HTMLFormElement,
 ): () => Promise<Pick<ApiRequest, 'headers' | 'body'> | undefined> {
