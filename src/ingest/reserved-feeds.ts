@@ -55,14 +55,21 @@ async function make(parts: Parts, name: FeedName): Promise<string | undefined> {
   return undefined;
 }
 
-async function create(storage: Storage, name: FeedName, passwordHash: string): Promise<string | undefined> {
+async function create(
+  storage: Storage,
+  name: FeedName,
+  passwordHash: string,
+  isSecond = false,
+): Promise<string | undefined> {
   try {
     const target = { kind: 'new', readId: name as string as ReadId, passwordHash } as const;
     await storage.write({ kind: 'post', name, target, notes: [], limits: NO_LIMITS });
     return undefined;
   } catch (cause) {
     if (!(cause instanceof Refusal) || !OBSTACLES.has(cause.code)) throw cause;
-    if (cause.code === 'store_unavailable') await storage.check();
-    return cause.message;
+    if (cause.code !== 'store_unavailable' || isSecond) return cause.message;
+    await storage.check();
+    // The storage may have failed for a moment only.
+    return create(storage, name, passwordHash, true);
   }
 }

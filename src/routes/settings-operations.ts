@@ -246,19 +246,18 @@ async function changePassword(
     await access.writes.count(caller.client);
     const saved = savedPage(name, form);
     const place = cookieScopeOf(exchange);
+    const store = <T>(step: () => Promise<T>) =>
+      onRefusal(step, async (refusal) => {
+        if (refusal.code === 'not_found') await access.checkAgain(owner, feed);
+        throw refusal;
+      });
     if (form.get('action') === 'remove') {
-      await settings.removePassword(feed);
+      await store(() => settings.removePassword(feed));
       return seeOther(exchange, saved, clearUnlockCookies(name, place));
     }
     field = 'next';
     const next = feedPassword(form.get('next') ?? '', 'The new password');
-    const changed = await onRefusal(
-      () => settings.changePassword(feed, next),
-      async (refusal) => {
-        if (refusal.code === 'not_found') await access.checkAgain(owner, feed);
-        throw refusal;
-      },
-    );
+    const changed = await store(() => settings.changePassword(feed, next));
     return seeOther(exchange, saved, access.unlocks.cookies(changed, place));
   };
   return onRefusal(change, async (refusal) => {

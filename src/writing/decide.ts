@@ -307,7 +307,7 @@ function replacement(
   const modifiedAt = Math.max(note.modifiedAt + 1, now);
   const after = { ...note, ...storedContent(content), modifiedAt, meta: { ...meta, edited: now } };
   const added = attached(others, note);
-  const withOthers = withNotes(feed, others, limits, Math.max(0, note.size - after.size));
+  const withOthers = withNotes(feed, others, limits);
   const more = withOthers.byteCount - feed.byteCount + after.size - note.size;
   refuseBytes(limits, feed, more);
   const feedAfter = { ...withOthers, byteCount: feed.byteCount + more };
@@ -398,8 +398,8 @@ function isPicture(file: NoteFile): boolean {
   return named !== undefined && named.type !== 'md';
 }
 
-function withNotes(feed: Feed, notes: readonly NewNote[], room: Room, freed = 0): Feed {
-  refuseBeyond(room, feed, notes, freed);
+function withNotes(feed: Feed, notes: readonly NewNote[], room: Room): Feed {
+  refuseBeyond(room, feed, notes);
   return counted(feed, notes.map(contentOf), 1);
 }
 

@@ -44,7 +44,6 @@ export type Room = FeedLimits & { readonly instanceBytes: number };
 /**
  * Refuses notes that a feed, or the instance, has no room for. A feed that is full of one kind, or beyond a limit that was
  * lowered, still takes the other kind.
- * @param freed bytes that the same write takes away
  * @throws Refusal `images_off`, `license_required`, `note_limit`, `image_limit`, `byte_limit` with the position of the first
  * note that does not fit
  */
@@ -52,7 +51,6 @@ export function refuseBeyond(
   limits: Room,
   feed: Pick<Feed, 'noteCount' | 'imageCount' | 'byteCount'>,
   notes: readonly NewNote[],
-  freed = 0,
 ): void {
   const { noteCount, imageCount } = feed;
   for (const [position, { type }] of notes.entries()) refusePicture(type, limits, position);
@@ -62,7 +60,7 @@ export function refuseBeyond(
     counts[kind] += 1;
     if (limits[kind] > 0 && counts[kind] > limits[kind]) throw fullFeed(kind, limits, position);
   }
-  let added = -freed;
+  let added = 0;
   for (const [position, note] of notes.entries()) {
     added += contentSize(note);
     refuseBytes(limits, feed, added, position);

@@ -6,6 +6,7 @@ import { Refusal } from '../../src/refusals.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
+import { UNSEEN } from '../../src/storage/files/stamp.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import { eventually } from '../support/eventually.ts';
 import { feedName } from './contract.ts';
@@ -70,6 +71,22 @@ t.test('what cannot be read holds up nothing else that was seen, with it or late
   locks.failures = 0;
   t.ok(await eventually(() => index.get(name) !== undefined));
 });
+
+t.test(
+  'a dot file counts once the watch has told of it, as it tells of the removal of no other',
+  async (t) => {
+    const { dir, index, reconciler } = await reconciling(t, new FailingLock(0, new Error()));
+    await reconciler.whenIdle();
+    await writeFile(join(dir, name, '.feed.json'), '{"title":"T"}');
+    await writeFile(join(dir, name, '.password'), 'another hash');
+    const seen = (file: string) => ({ feed: name, file, stamp: UNSEEN, first: false });
+    await reconciler.look(name, [seen('.feed.json')]);
+    const files = () => index.get(name)!.files;
+    t.same([files().settings.title, files().passwordHash], ['T', 'hash']);
+    await reconciler.look(name, [seen('.password')]);
+    t.same([files().settings.title, files().passwordHash], ['T', 'another hash']);
+  },
+);
 
 t.test('an error of ours is told, and holds up nothing', async (t) => {
   const locks = new FailingLock(1, new TypeError('a mistake'));

@@ -501,12 +501,6 @@ t.test('bytes are counted, and limited in a feed and in the instance', async (t)
     6,
     'fewer always fit',
   );
-  const shrinking = replacing('md', [bytes(5)], { ...NO_LIMITS, bytes: 20 });
-  t.equal(
-    counted(outcome(shrinking, { note: { ...note(), size: 15 }, feed: { ...FEED, byteCount: 20 } })),
-    20 - 15 + 9 + 5,
-    'also together with others',
-  );
   t.equal(counted(outcome({ kind: 'remove', ...onNote }, { note: note() })), 7);
 });
 

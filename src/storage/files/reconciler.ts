@@ -7,10 +7,17 @@ import { asRefusal, unavailable } from './failures.ts';
 import type { IndexChange, IndexedFeed } from './feed-index.ts';
 import { readMark } from './find-marks.ts';
 import type { Mark } from './marks.ts';
-import { isFeedFile, noteOfMetaFile } from './names.ts';
+import {
+  isFeedFile,
+  LICENSE_FILE,
+  noteOfMetaFile,
+  PASSWORD_FILE,
+  READ_ID_FILE,
+  SETTINGS_FILE,
+} from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isFolder, isThere } from './read-file.ts';
-import { logOfFeed, readFeedFiles } from './read-metadata.ts';
+import { type FeedFiles, logOfFeed, readFeedFiles } from './read-metadata.ts';
 import { MAX_FAILURES, readEntry, scanFeed } from './scan.ts';
 import { type Stamp, sameStamp, UNSEEN } from './stamp.ts';
 import type { WriteParts } from './writes.ts';
@@ -102,7 +109,7 @@ export class Reconciler {
   async #try(seen: readonly Seen[], takeIn: () => Promise<void>): Promise<void> {
     try {
       await takeIn();
-      // The watch may look at one of these files for the first time meanwhile.
+      // A first look of the watch may succeed without reading the file; it must not end the retry of an earlier report.
       for (const one of seen) if (this.#failed.get(pathOf(one)) === one) this.#failed.delete(pathOf(one));
     } catch (error) {
       const err = asRefusal(error);
@@ -168,6 +175,8 @@ export class Reconciler {
       if (known) index.drop(known);
       if (found) index.add(found);
     }
+    // Those behind so many were not looked at.
+    if (failed.size > MAX_FAILURES) for (const error of failed.values()) throw error;
     const again = [...failed.keys()].map((file) => ({ feed: name, file, stamp: UNSEEN, first: false }));
     if (again.length > 0) void this.look(name, again);
   }
@@ -244,7 +253,8 @@ export class Reconciler {
       if (failures.length > MAX_FAILURES) throw failures[0];
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
-    const files = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
+    const read = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
+    const files = read && withReported(feed.files, read, changed);
     // This throws if the folder cannot be searched: nobody knows then whether the notes are gone.
     if (gone[0] !== undefined) await isThere(join(folder, gone[0]));
     // Without the folder, or the whole data folder, nothing is known about its notes.
@@ -271,6 +281,22 @@ export class Reconciler {
 /** Sets the arrival of a new entry to now, because listeners may know of later notes. One that replaces another gets the arrival of that. */
 function foundNow(entry: Entry): Entry {
   return { ...entry, arrivedAt: arrivalOf(entry, Date.now()) };
+}
+
+/**
+ * The dot files of a feed, as they are by a report and as they were. Others may have changed since, but of a file that the watch has not
+ * seen it would never report the removal.
+ */
+function withReported(known: FeedFiles, found: FeedFiles, reports: readonly FileSeen[]): FeedFiles {
+  const reported = new Set(reports.map(({ file }) => file));
+  const by = (file: string) => (reported.has(file) ? found : known);
+  const { license } = by(LICENSE_FILE);
+  return {
+    storedReadId: by(READ_ID_FILE).storedReadId,
+    settings: by(SETTINGS_FILE).settings,
+    passwordHash: by(PASSWORD_FILE).passwordHash,
+    ...(license && { license }),
+  };
 }
 
 function pathOf(one: Seen): string {

@@ -348,8 +348,8 @@ async function writeFiles(
   const isRemoval = added.length === 0 && edit?.after === undefined && (edit ?? removed[0]) !== undefined;
   const stamps = await writer.change(folder, changes, notes, isWhole).catch((error) => {
     if (!isRemoval || !isDiskFull(errorCode(error))) throw error;
-    // A full disk has no room for an intent, nor for settings without the title image. After a crash some notes may be left, which are
-    // still due then; a title image that is gone counts as none.
+    // A full disk has no room for an intent, nor for settings without the title image. After a crash some notes of
+    // a sweep may be left, and are still due, or the metadata of a removed one; a title image that is gone counts as none.
     return writer.change(
       folder,
       changes.filter(({ name }) => isFileOfNote(name)),

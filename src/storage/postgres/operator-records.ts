@@ -62,7 +62,10 @@ export function removeRecord(
   );
 }
 
-/** Changes a record: that of a name with its feed, while no other transaction makes a feed, and a new one of a picture while none stores a picture. */
+/**
+ * Changes a record. For a name: with its feed, and no other transaction makes a feed meanwhile. For a new block of a picture: no other
+ * transaction stores a picture meanwhile.
+ */
 async function changeRecord(
   transaction: Transaction,
   { kind, key: name }: Pick<OperatorRecord, 'kind' | 'key'>,

@@ -105,7 +105,7 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
 
   /** Shows a note again that is not deleted, and says why. */
   async function spare(error: RequestFailed, note?: HTMLElement): Promise<void> {
-    if (note !== undefined) bringBack(note);
+    if (note?.hidden) bringBack(note);
     toast(error.code === 'changed' ? CHANGED : notDeleted(error));
     if (error.code === 'changed') await seeChanges();
   }

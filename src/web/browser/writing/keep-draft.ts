@@ -41,7 +41,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   let isDirty = false;
   let writing: Promise<boolean> | undefined;
   let restoring: Promise<boolean> | undefined;
-  /** The stored draft, if there is one, was not read in time, so it must not be overwritten. */
+  /** The stored draft, if there is one, could not be read, or not in time, so it must not be overwritten. */
   let isUnread = false;
   /** The last write is stored, or will be even if the page is left. Changes since then make the box dirty. */
   let isSafe = true;
@@ -100,14 +100,14 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   }
 
   async function putBack(): Promise<boolean> {
-    // A failed read is ignored, because the write of the draft will fail, too, and says so.
-    const taken = takeDraft(slot).catch(() => undefined);
+    const taken = takeDraft(slot);
     const draft = await inTime(taken, PATIENCE_MS).catch(() => {
       isUnread = true;
-      void taken.then((late) => {
+      const clearLate = (late: Draft | undefined) => {
         isUnread = late !== undefined;
         if (box.content() !== undefined) void changed();
-      });
+      };
+      taken.then(clearLate).catch(() => {});
       return undefined;
     });
     // True for text that was typed before the draft was read.

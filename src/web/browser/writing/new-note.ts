@@ -94,7 +94,7 @@ export function newNote(form: HTMLFormElement): Box {
     box.discard();
     await draft.clear();
     // Where no draft is kept, it is there until now.
-    await forgetBrought();
+    await forgetBrought().catch(() => {});
     if (!isKept) await showPosted();
 
     async function send(signal: AbortSignal, onProgress?: (part: number) => void): Promise<string> {

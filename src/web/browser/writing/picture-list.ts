@@ -175,6 +175,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     const notice = find(row.item, '.notice');
     try {
       const file = await withoutMetadata(row.picture.file);
+      if (!rows.has(row.item)) return;
       if (file === undefined) {
         notice.textContent = unread = 'The position cannot be removed here, because the picture is animated.';
         return;
@@ -182,7 +183,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
       // Its alternative text may have been typed meanwhile.
       show(row, { ...row.picture, file, holdsPosition: false });
     } catch {
-      notice.textContent = unread = 'The position cannot be removed in this browser.';
+      if (rows.has(row.item)) notice.textContent = unread = 'The position cannot be removed in this browser.';
       return;
     }
     notice.textContent = 'The position is removed.';
@@ -250,7 +251,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     clear() {
       emptied += 1;
       inOrder().forEach(drop);
-      problem.textContent = '';
+      problem.textContent = unread = '';
     },
     keepsRules: () => inOrder().every(({ item, alt }) => keepsRules(alt, find(item, '.problem'), 'alt')),
     /** The text without its references to pictures of this list. */
