@@ -50,7 +50,7 @@ export function optionalExpiry(text: string | undefined): number | undefined {
 }
 
 /** What a feed keeps, as its owner says it; null for everything. */
-export interface Keep {
+interface Keep {
   readonly days?: number | undefined;
   readonly notes?: number | undefined;
 }

@@ -20,9 +20,9 @@ const MARKS = /[\\`*~[\]<|]|(?<![a-z0-9])_|_(?![a-z0-9])|&(?=#?\w+;)|:(?=\/\/)|(
 /** What is a mark at the start of a line only. */
 const LINE_START = /^(?:>|=(?==*$)|#(?=#{0,5}(?:\s|$))|[-+](?=[\s-]|$)|:(?=-)|\d{1,9}(?=[.)](?:\s|$)))/;
 
-/** A text on one line, cut with `…` beyond `max` characters. */
-export function asText(text: string, max = LINE_LENGTH): string {
-  return escapedLine(shortened(text, max));
+/** A text on one line, cut with `…` beyond `LINE_LENGTH` characters. */
+export function asText(text: string): string {
+  return escapedLine(shortened(text));
 }
 
 /** A text on one line, not escaped: without controls and direction overrides, cut with `…` beyond `max` characters. */

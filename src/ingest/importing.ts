@@ -58,7 +58,7 @@ interface ImportingParts {
 }
 
 /** The result of an import: how many files of the zip were stored or skipped, and which were refused. */
-export interface Imported {
+interface Imported {
   imported: number;
   skipped: number;
   /** The first of those that were refused. */

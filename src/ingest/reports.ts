@@ -23,7 +23,7 @@ interface Reported {
   readonly contact: string;
 }
 
-export interface Report extends Reported {
+interface Report extends Reported {
   readonly id: string;
   /** Ms since the epoch. */
   readonly at: number;

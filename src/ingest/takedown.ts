@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Feed } from '../feeds/feed.ts';
 import { isNoteId, isReadId, type NoteFile, noteFile, parseNoteFile } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import { existing, Refusal } from '../refusals.ts';
-import type { Storage, StoredFile, Written } from '../storage/storage.ts';
-import { FileReplaced } from '../storage/stored-file.ts';
+import type { Storage, Written } from '../storage/storage.ts';
+import { FileReplaced, hashOfFile } from '../storage/stored-file.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
 import { toFeed } from '../writing/command.ts';
 import type { Blocks } from './blocks.ts';
@@ -95,17 +94,11 @@ export class Takedown {
     for (let attempt = 1; ; attempt += 1) {
       const stored = existing(await this.#parts.storage.stat(feed, file), 'note');
       try {
-        const hash = stored.sha256 ?? (await hashOf(stored));
+        const hash = stored.sha256 ?? (await hashOfFile(stored));
         return await this.#parts.blocks.blockPicture(hash, `/r/${feed.readId}/${encodeURIComponent(file)}`);
       } catch (error) {
         if (!(error instanceof FileReplaced) || attempt === MAX_ATTEMPTS) throw error;
       }
     }
   }
-}
-
-async function hashOf(stored: StoredFile): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const piece of stored.read(0, stored.size)) hash.update(piece);
-  return hash.digest('base64url');
 }

@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_FEEDS = 1_000;
 
 /** The content of a license. */
-export interface License {
+interface License {
   /** The same license wherever it is attached. */
   readonly id: string;
   /** Its last day, a UTC date such as `2027-12-31`. */

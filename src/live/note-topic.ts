@@ -18,7 +18,7 @@ const MOST_CHANGES = 1_000;
 /** Memory for encoded events that other listeners are to get, too, bytes. */
 const SHARED_BYTES = 4 * 1024 * 1024;
 
-export interface NoteSource {
+interface NoteSource {
   readonly storage: Pick<Storage, 'arrivals'>;
   readonly reader: Pick<Reader, 'eventNote'>;
 }

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { cacheTag } from '../feeds/cache-tag.ts';
 import type { NoteFile, ReadId } from '../feeds/names.ts';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation, readFirst } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
-import type { Storage, StoredFile } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import { hashOfFile } from '../storage/stored-file.ts';
 import type { CacheableView } from './cache.ts';
 import { expiryField, FILE_TERMS, lifetimeOf } from './lifetime.ts';
 
@@ -38,7 +38,7 @@ export class FileBodies {
     const known = sha256 ?? this.#hashes.get(version);
     // Bytes that have to be hashed and may be kept are read once.
     const bytes = known === undefined && size <= this.#largestKept && (await readFirst(stored, size));
-    const etag = known ?? (await (bytes ? hashOf(bytes) : hashOfLarge(stored)));
+    const etag = known ?? (await (bytes ? hashOf(bytes) : hashOfFile(stored)));
     if (known === undefined) this.#hashes.set(version, etag);
     const { until, cacheControl } = lifetimeOf([expires], FILE_TERMS);
     const representation = new Representation({
@@ -64,10 +64,4 @@ export class FileBodies {
 /** Off the event loop: WebCrypto hashes on its own threads. */
 async function hashOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('base64url');
-}
-
-async function hashOfLarge(stored: StoredFile): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const piece of stored.read(0, stored.size)) hash.update(piece);
-  return hash.digest('base64url');
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Refusal } from '../refusals.ts';
 import type { InsertedNote } from './rows.ts';
 import type { StoredFile } from './storage.ts';
@@ -23,6 +24,13 @@ export class FileReplaced extends Refusal {
       cause: new Error('the file was replaced before it was read'),
     });
   }
+}
+
+/** SHA-256 of a whole file, base64url, which is read piece by piece. */
+export async function hashOfFile(stored: StoredFile): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of stored.read(0, stored.size)) hash.update(piece);
+  return hash.digest('base64url');
 }
 
 /**

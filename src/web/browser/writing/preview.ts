@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../../feeds/urls.ts';
 import { find, ROOT } from '../page/elements.ts';
 import { RequestFailed, send } from '../page/send.ts';
 
@@ -61,7 +62,7 @@ export function preview(
     template.innerHTML = html;
     for (const image of template.content.querySelectorAll('img')) {
       const name = image.getAttribute('src')?.split('/').at(-1) ?? '';
-      const url = pictureUrl(name) ?? pictureUrl(decode(name));
+      const url = pictureUrl(name) ?? pictureUrl(percentDecoded(name));
       if (url === undefined) continue;
       image.src = url;
       const link = image.closest<HTMLAnchorElement>('a.picture');
@@ -85,13 +86,5 @@ function remember(isWanted: boolean): void {
     localStorage.setItem(WANTED, isWanted ? 'yes' : 'no');
   } catch {
     // Then it is asked for again.
-  }
-}
-
-function decode(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
   }
 }
