@@ -71,7 +71,12 @@ t.test(
     }
     t.same(lost, []);
     const logged = JSON.stringify(lines.map(({ message, fields }) => [message, String(fields.err), fields]));
-    t.notMatch(logged, String(server.port), 'the log says nothing of the address');
+    // Hashes and ids may hold the digits of the port.
+    t.notMatch(
+      logged,
+      new RegExp(`127\\.0\\.0\\.1:|\\b${server.port}\\b`),
+      'the log says nothing of the address',
+    );
   },
 );
 
