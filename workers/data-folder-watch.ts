@@ -123,7 +123,7 @@ export class DataFolderWatch {
     }
     if (!this.#hasSeenAll) void collectGarbage(this.#heapBefore);
     this.#hasSeenAll = true;
-    // A folder that could not be read yet has to be compared with that time, too.
+    // Kept while a folder could not be read, because its files are still to be compared with that time.
     if (this.#folders.size > 0 && this.#unlisted.size === 0) this.#changedSince = undefined;
   }
 

@@ -38,7 +38,7 @@ export function lastElement(header: string): string {
 export function clientOfForwardedFor(header: string): string | undefined {
   const last = lastElement(header);
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(last)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(last)?.[1] ?? last;
-  // Made anew, because a part of the header would keep all of it in memory as long as the client is counted.
+  // A copy, because a slice keeps the whole header in memory as long as the client is counted.
   if (isIPv4(bare)) return bare.split('.').join('.');
   return isIPv6(bare) ? clientOfGroups(groupsOf(bare)) : undefined;
 }

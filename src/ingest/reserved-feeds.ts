@@ -9,8 +9,8 @@ import { toFeed } from '../writing/command.ts';
 import { NO_LIMITS } from '../writing/limits.ts';
 
 /**
- * What must not prevent the start: another feed with the read id, a name that the operator has closed, something that is no feed or
- * cannot be read in place of the folder. A storage that cannot be used at all does.
+ * Refusals that do not prevent the start: another feed has the read id, the operator has closed the name, or the folder of that name is
+ * no feed or cannot be read. A storage that cannot be used at all prevents it.
  */
 const OBSTACLES = new Set<RefusalCode>(['taken', 'feed_limit', 'blocked', 'internal', 'store_unavailable']);
 

@@ -128,7 +128,7 @@ for (const shell of SHELLS) {
         const { id } = (await post(`${url}/${feed}`, 'mine')).json;
         // Its random names are known, so that its next files are the device that is always full.
         const od = '#!/bin/sh\ncase "$*" in *-N16*) echo 00 ;; *) exec /usr/bin/od "$@" ;; esac\n';
-        // Busybox's `od` is a link to busybox itself, which would be overwritten.
+        // BusyBox's `od` is a link to BusyBox itself: writing through it would overwrite that.
         await rm(join(client.dir, 'programs/od'), { force: true });
         await client.write('programs/od', od);
         await chmod(join(client.dir, 'programs/od'), 0o755);

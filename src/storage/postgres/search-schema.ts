@@ -57,7 +57,7 @@ const TABLES = `
 /** Only this index serves `ARRAY[feed]`. It is built after all words: filling it row by row takes ten times as long. */
 export const WORD_INDEX = 'note_words_by_word';
 
-/** The function brings schema and rights because writers of notes may lack them; without a queue it does nothing. */
+/** Runs with the schema and rights of its owner, because who writes notes may lack them. Does nothing if there is no queue. */
 const TRIGGERS = `
   CREATE OR REPLACE FUNCTION note_words_change() RETURNS trigger
   LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$

@@ -33,8 +33,8 @@ const store = createStore(NAME, 'posts');
 /**
  * Keeps a post on this device, to be sent when the service can be reached: by any page, and by the service worker.
  * @param request must have a form as its body and an `Idempotency-Key` header
- * @returns false if it cannot be kept: it has a password, which is never stored, or the browser stores nothing, or not in time, or has
- *   no locks, as without https
+ * @returns false if it cannot be kept: it has a password, which is never stored; the browser does not store it within `PATIENCE_MS`; or
+ *   the browser has no locks, as without https
  */
 export async function keepForLater(
   request: Pick<WaitingPost, 'path' | 'headers'> & { readonly body: FormData },

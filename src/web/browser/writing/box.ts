@@ -113,7 +113,7 @@ export function writingBox(
     return fields.some(isChanged) || draftPictures().length > 0;
   }
 
-  /** Whether pictures are still prepared; they are in no draft. */
+  /** Whether pictures are still being prepared; they are in no draft. */
   function holdsMore(): boolean {
     return pictures?.areComing() === true;
   }

@@ -18,7 +18,7 @@ export function newNote(form: HTMLFormElement): Box {
   const path = postPath(form.dataset.feed ?? '');
   let isKept = false;
   let isRestored = false;
-  /** What the address brings is in the box, and in the address still. */
+  /** The box holds what the address brought, and the address still has it. */
   let isBrought = false;
   form.addEventListener('submit', (event) => {
     event.preventDefault();

@@ -31,9 +31,9 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   let unread = '';
   /** Settles when all pictures are as they were asked for, one after the other: added, or without their position. */
   let ready: Promise<unknown> = Promise.resolve();
-  /** How many of them are not added yet. */
+  /** How many pictures were asked for and are not added yet. */
   let coming = 0;
-  /** How often the list was emptied: what was asked for before is not added any more. */
+  /** How often the list was emptied. A picture that was asked for before the last time is not added. */
   let emptied = 0;
   let dragged: Row | undefined;
 
@@ -219,8 +219,8 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   }
 
   /**
-   * Waits until all pictures are as they were asked for. Returns why pictures that were asked for could not be added, or still have
-   * their position, if that came out during the wait; else empty.
+   * Waits until all pictures are added, and without their position where that was asked for. Returns why one could not be, if that came
+   * out during the wait; else empty.
    */
   async function settle(): Promise<string> {
     unread = '';
@@ -244,7 +244,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     },
     /** Those that are prepared. */
     now: () => inOrder().map(({ picture }) => picture),
-    /** Whether some are still prepared. */
+    /** Whether pictures are still being prepared. */
     areComing: () => coming > 0,
     /** Takes pictures of a draft, whose text shows them already. */
     restore: (pictures: readonly DraftPicture[]) => pictures.forEach(addRow),
