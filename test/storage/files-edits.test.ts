@@ -63,8 +63,10 @@ t.test('a change of settings keeps what was written into their file just before 
   const storage = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: blind });
   await post(storage, name, newNote('x'));
   await writeFile(join(dir, name, '.feed.json'), '{"title": "by hand", "keep": {"days": 7}}');
+  await writeFile(join(dir, name, '.password'), 'a hash');
   const feed = await configure(storage, { description: 'D' });
   t.match(feed, { title: 'by hand', description: 'D', keepDays: 7 });
+  t.equal(feed?.passwordHash, undefined, 'the watch takes it in, because else it would not report its removal');
   const stored = { title: 'by hand', description: 'D', keep: { days: 7 } };
   t.same(JSON.parse(await read(dir, '.feed.json')), stored);
 });

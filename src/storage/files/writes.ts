@@ -119,7 +119,7 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
       const feed = parts.index.get(name);
       if (!feed) return decideNew(parts, command, state);
       const run = async () => {
-        if (kind === 'configure') await readDotFiles(parts, feed);
+        if (kind === 'configure') await takeInSettings(parts, feed);
         const present = await presentOf(parts, feed, lookups, state.now);
         const found = { ...state, ...present, hasImage: await hasFile(dir, feed, lookups) };
         const changeFeed = (named?: NamedNote) => change(parts, command, feed, found, named);
@@ -172,16 +172,19 @@ function sweep(
 }
 
 /**
- * Takes in what somebody has just changed in the dot files of a feed, because a change of its settings would take it back.
- * Throws an `UnreadableFile` for settings that cannot be read, also if only the read id is to be changed.
+ * Takes in what somebody has just changed in the settings file of a feed, because a change of its settings would take it back.
+ * The other dot files are left to the watch, which does not report the removal of a file that it has not seen. Throws an
+ * `UnreadableFile` for settings that cannot be read, also if only the read id is to be changed.
  */
-async function readDotFiles({ dir, index, log, writer }: WriteParts, feed: IndexedFeed): Promise<void> {
+async function takeInSettings({ dir, index, log, writer }: WriteParts, feed: IndexedFeed): Promise<void> {
   const folder = join(dir, feed.name);
   // What a refused write has left is no change by hand.
   await writer.finish(folder);
   await readSettingsFile(folder);
-  const files = await readFeedFiles(folder, logOfFeed(log, feed.name));
-  if (files && JSON.stringify(files) !== JSON.stringify(feed.files)) index.apply(feed, { files });
+  const found = await readFeedFiles(folder, logOfFeed(log, feed.name));
+  if (!found) return;
+  const files = { ...feed.files, settings: found.settings };
+  if (JSON.stringify(files) !== JSON.stringify(feed.files)) index.apply(feed, { files });
 }
 
 /** As `whileKept`, and the operator closes no picture until the step is done. */
