@@ -78,11 +78,16 @@ t.test('one of two processes sweeps, and the other one when that is gone', async
   t.same(await other.due!(now), [name]);
 });
 
-t.test('a process that was started with other days sweeps by those of the last start', async (t) => {
+t.test('a process that was started with other days goes by those of the last start', async (t) => {
   const url = await server.database();
   const first = await openedPostgres(t, url);
   for (const days of [20, 1]) await post(first, name, aged(days));
-  await openedPostgres(t, url, { keepDays: 10 });
+  const last = await openedPostgres(t, url, { keepDays: 10 });
   t.equal(await swept(first), 1);
   t.same(await first.due!(Date.now() + 9 * DAY_MS), [name]);
+  const made = feedName('made-since');
+  await post(first, made, aged(5));
+  await first.close();
+  await nobodyLeads(url);
+  t.same(await last.due!(Date.now() + 5 * DAY_MS), [made]);
 });

@@ -158,10 +158,12 @@ export class Writes {
   #moreBytes = 0;
   #blockedNames: ReadonlySet<string> = new Set();
   #blockedPictures: ReadonlySet<string> = new Set();
+  #keepDays: number;
 
   constructor(transaction: Transaction, rules: WritingRules) {
     this.#transaction = transaction;
     this.#rules = rules;
+    this.#keepDays = rules.keepDays;
     this.#limits = new CountLimits(transaction, rules);
   }
 
@@ -197,7 +199,13 @@ export class Writes {
    */
   async #lockFeeds(commands: readonly Command[]): Promise<void> {
     const names = new Set(commands.map(({ name }) => name));
-    for (const row of await this.#transaction.run(LOCK_FEEDS, [[...names]])) {
+    const [rows, [instance]] = await Promise.all([
+      this.#transaction.run(LOCK_FEEDS, [[...names]]),
+      this.#transaction.run(KEEP_DAYS, []),
+    ]);
+    // Not the days of this process: one that was started later may have fewer, and would not find the feeds due any more.
+    if (instance) this.#keepDays = instance.keep_days;
+    for (const row of rows) {
       const feed = feedOf(row);
       this.#open.set(row.name, { key: feed.key, before: feed, after: feed, dueAt: row.due_at });
     }
@@ -289,9 +297,10 @@ export class Writes {
     const { fate, feed } = effects;
     const isNew = fate === 'made' || known === undefined;
     const open = isNew ? { key: undefined, before: undefined, after: feed, dueAt: null } : known;
-    const { keepDays } = this.#rules;
-    if (!isSwept && fate !== 'unchanged')
-      open.dueAt = dueAfter(effects, open.after ?? feed, open.dueAt, { now: this.#now, keepDays });
+    if (!isSwept && fate !== 'unchanged') {
+      const moment = { now: this.#now, keepDays: this.#keepDays };
+      open.dueAt = dueAfter(effects, open.after ?? feed, open.dueAt, moment);
+    }
     const bytesBefore = isNew ? 0 : (open.after?.byteCount ?? 0);
     open.after = fate === 'deleted' ? undefined : feed;
     this.#moreBytes += (open.after?.byteCount ?? 0) - bytesBefore;
@@ -391,9 +400,7 @@ export class Writes {
 
   /** The notes of a feed that are due. */
   async #sweep(open: OpenFeed, feed: Feed): Promise<readonly StoredNote[]> {
-    // Not the days of this process: one that was started later may have fewer, and would not find the feed due any more.
-    const [instance] = await this.#transaction.run(KEEP_DAYS, []);
-    const due = dueOf(feed, this.#now, instance?.keep_days ?? this.#rules.keepDays);
+    const due = dueOf(feed, this.#now, this.#keepDays);
     const values = [feed.key, this.#now];
     const [expired, [next]] = await Promise.all([
       this.#transaction.run(EXPIRED, values),
