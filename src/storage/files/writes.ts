@@ -115,14 +115,15 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
   const { kind, name, target } = command;
   const { note, ...lookups } = lookupsOf(command);
   const step = (isAlone: boolean) =>
-    whileOpen(parts, name, lookups, async (state): Promise<Done | typeof AGAIN | undefined> => {
+    whileKept(parts, name, lookups, async (state): Promise<Done | typeof AGAIN | undefined> => {
       const feed = parts.index.get(name);
-      if (!feed) return decideNew(parts, command, state);
+      if (!feed) return whileOpen(parts, lookups, (open) => decideNew(parts, command, { ...state, ...open }));
       const run = async () => {
         if (kind === 'configure') await takeInSettings(parts, feed);
         const present = await presentOf(parts, feed, lookups, state.now);
         const found = { ...state, ...present, hasImage: await hasFile(dir, feed, lookups) };
-        const changeFeed = (named?: NamedNote) => change(parts, command, feed, found, named);
+        const changeFeed = (named?: NamedNote) =>
+          whileOpen(parts, lookups, (open) => change(parts, command, feed, { ...found, ...open }, named));
         if (kind === 'sweep') return sweep(parts, feed, { state: found, command, isAlone });
         if (!note) return changeFeed();
         if (note.key === undefined) return withNote(parts, feed, { ...command, ...note }, changeFeed);
@@ -187,19 +188,16 @@ async function takeInSettings({ dir, index, log, writer }: WriteParts, feed: Ind
   if (JSON.stringify(files) !== JSON.stringify(feed.files)) index.apply(feed, { files });
 }
 
-/** As `whileKept`, and the operator closes no picture until the step is done. */
-function whileOpen<T>(
-  parts: WriteParts,
-  name: FeedName,
-  lookups: Lookups,
-  step: (state: Omit<State, 'feed'>) => Promise<T>,
+/** Tells a change which of its pictures the operator has closed, and keeps that as it is until the change is done. */
+async function whileOpen<T>(
+  { locks, records }: WriteParts,
+  { pictures = [] }: Lookups,
+  step: (state: Pick<State, 'blockedPictures'>) => Promise<T>,
 ): Promise<T> {
-  const { locks, records } = parts;
-  const { pictures = [] } = lookups;
-  if (pictures.length === 0) return whileKept(parts, name, lookups, step);
+  if (pictures.length === 0) return step({});
   return locks.shared(RECORD_LINES.picture.file, async () => {
-    const blockedPictures = new Set((await records.find('picture', pictures)).map(({ key }) => key));
-    return whileKept(parts, name, lookups, (state) => step({ ...state, blockedPictures }));
+    const found = await records.find('picture', pictures);
+    return step({ blockedPictures: new Set(found.map(({ key }) => key)) });
   });
 }
 
