@@ -1,6 +1,6 @@
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
-import { existing, notFound, Refusal, type RefusalCode } from '../refusals.ts';
+import { existing, notFound, onRefusal, Refusal, type RefusalCode } from '../refusals.ts';
 import { secretMatcher } from '../signed.ts';
 import type { OperatorRecords } from '../storage/operator-records.ts';
 import type { SharedCounts, Storage } from '../storage/storage.ts';
@@ -206,11 +206,19 @@ export class Access {
   }
 
   /**
-   * Checks a caller again whose change found no feed or note, because the feed may have got another password since.
-   * @param known the feed as it was when the caller was admitted
+   * Carries out a change of a feed. If it finds no feed or note, the caller is checked again, because the feed may have got another
+   * password since.
+   * @param known the feed as it was when the caller was admitted; undefined if the change makes it
    * @throws Refusal as `requireFeedPassword`; `busy` if the caller may still change the feed
    */
-  async checkAgain(caller: Caller, known: Feed): Promise<void> {
+  async change<T>(caller: Caller, known: Feed | undefined, step: () => T | Promise<T>): Promise<T> {
+    return onRefusal(step, async (refusal) => {
+      if (refusal.code === 'not_found' && known) await this.#checkAgain(caller, known);
+      throw refusal;
+    });
+  }
+
+  async #checkAgain(caller: Caller, known: Feed): Promise<void> {
     const feed = await this.#parts.storage.feed(known.name);
     if (feed?.key !== known.key || feed.passwordHash === known.passwordHash) return;
     await this.#unlock(caller, feed);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Feed } from '../feeds/feed.ts';
 import { optionalExpiry } from '../feeds/keeping.ts';
 import type { Note } from '../feeds/note.ts';
 import { oneLine, refuseAlt, TITLE_LENGTH } from '../feeds/text.ts';
@@ -99,7 +100,10 @@ export const FEED_TOOLS = [
     input: EDIT_NOTE,
     result: 'Note',
     effect: 'replaces',
-    run: editNote,
+    async run(parts, input, { caller, base }) {
+      const feed = await parts.access.requireWriter(caller, input.feed);
+      return parts.access.change(caller, feed, () => editNote(parts, feed, input, { caller, base }));
+    },
   }),
   tool({
     name: 'delete_note',
@@ -110,7 +114,8 @@ export const FEED_TOOLS = [
     result: 'Deleted',
     effect: 'replaces',
     async run({ access, editing }, input, { caller }) {
-      await editing.remove(await access.requireWriter(caller, input.feed), input.id, caller);
+      const feed = await access.requireWriter(caller, input.feed);
+      await access.change(caller, feed, () => editing.remove(feed, input.id, caller));
       return { deleted: true };
     },
   }),
@@ -159,7 +164,7 @@ export const FEED_TOOLS = [
     effect: 'changes',
     async run({ access, settings, licensing }, { feed: name, password: _, ...changes }, { caller, base }) {
       const feed = await access.requireWriter(caller, name);
-      const changed = await settings.patch(feed, changes);
+      const changed = await access.change(caller, feed, () => settings.patch(feed, changes));
       return feedJson(changed, base, licensing?.tierOf(changed));
     },
   }),
@@ -173,7 +178,8 @@ export const FEED_TOOLS = [
     result: 'Deleted',
     effect: 'replaces',
     async run({ access, settings }, input, { caller }) {
-      await settings.remove(await access.requireWriter(caller, input.feed), caller);
+      const feed = await access.requireWriter(caller, input.feed);
+      await access.change(caller, feed, () => settings.remove(feed, caller));
       return { deleted: true };
     },
   }),
@@ -181,11 +187,11 @@ export const FEED_TOOLS = [
 
 /** Two operations of the API, but one write: validates the second before running the first. */
 async function editNote(
-  { access, editing, reader }: ToolParts,
-  { feed: name, id, markdown, title, alt, expires }: z.infer<typeof EDIT_NOTE>,
+  { editing, reader }: ToolParts,
+  feed: Feed,
+  { id, markdown, title, alt, expires }: z.infer<typeof EDIT_NOTE>,
   { caller, base }: ToolCaller,
 ): Promise<object> {
-  const feed = await access.requireWriter(caller, name);
   const shown = ({ note }: { readonly note: Note }) => reader.changedNote(note, feed, base);
   if (markdown === undefined) return shown(await editing.change(feed, id, { title, alt, expires }, caller));
   if (title !== undefined) oneLine('title', title, TITLE_LENGTH);

@@ -106,7 +106,8 @@ async function post(
   const named = await access.requirePoster(caller, input.feed);
   const admitted = posting.admit(named, ('read_id' in input && input.read_id) || '');
   const key = input.key === undefined ? undefined : noteKey(input.key);
-  const stored = await posting.post(admitted, { ...submit(), key }, caller);
+  const submission = { ...submit(), key };
+  const stored = await access.change(caller, named.feed, () => posting.post(admitted, submission, caller));
   const place = { base, readId: stored.feed.readId, name: named.name };
   const attachments = stored.attachments?.map((note) => createdNote(note, place));
   return { ...createdNote(stored.note, place), ...(attachments && { attachments }) };

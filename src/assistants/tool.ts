@@ -9,7 +9,7 @@ import type { FeedLimits } from '../writing/limits.ts';
 
 /** What tools work with: the same as the operations of the API. */
 export interface ToolParts {
-  readonly access: Pick<Access, 'requireReader' | 'requirePoster' | 'requireWriter'>;
+  readonly access: Pick<Access, 'requireReader' | 'requirePoster' | 'requireWriter' | 'change'>;
   readonly posting: Posting;
   readonly editing: Editing;
   readonly settings: FeedSettingsWriter;

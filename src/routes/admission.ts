@@ -1,5 +1,4 @@
 import type { Access, Caller, NamedFeed } from '../access/access.ts';
-import type { Feed } from '../feeds/feed.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, Operation } from '../http/exchange.ts';
 import { existing, onRefusal, Refusal } from '../refusals.ts';
@@ -76,33 +75,16 @@ async function handleByName(
   if (operation.access === 'writer') {
     const feed = await access.requireWriter(caller, name);
     refuseUnknownHeaders(exchange);
-    return change(access, caller, feed, () => operation.handle(exchange, { feed, ...admitted }));
+    return access.change(caller, feed, () => operation.handle(exchange, { feed, ...admitted }));
   }
   if (operation.access === 'poster') {
     const named = await access.requirePoster(caller, name);
     refuseUnknownHeaders(exchange);
-    const handle = () => operation.handle(exchange, { ...named, ...admitted });
-    return named.feed === undefined ? handle() : change(access, caller, named.feed, handle);
+    return access.change(caller, named.feed, () => operation.handle(exchange, { ...named, ...admitted }));
   }
   const named = await access.requireReader(caller, name);
   if (operation.access === 'previewer') await access.previews.count(caller.client);
   return operation.handle(exchange, { ...named, ...admitted });
-}
-
-/**
- * Carries a change out. One that finds nothing because the feed has another password by now is refused with `auth`, or with `busy`
- * if the caller may try again.
- */
-async function change(
-  access: Access,
-  caller: Caller,
-  feed: Feed,
-  handle: () => Answer | Promise<Answer>,
-): Promise<Answer> {
-  return onRefusal(handle, async (refusal) => {
-    if (refusal.code === 'not_found') await access.checkAgain(caller, feed);
-    throw refusal;
-  });
 }
 
 /** Forms, and pages of feeds. */
@@ -159,7 +141,7 @@ async function handleFeedForm(
   const explain = (refusal: Refusal) => operation.explain(exchange, feedForm, refusal);
   if (overLimit) return explain(overLimit);
   const handle = () => operation.handle(exchange, feedForm);
-  return onRefusal(() => change(access, admitted.caller, feed, handle), explain);
+  return onRefusal(() => access.change(admitted.caller, feed, handle), explain);
 }
 
 /** Cookies count only in requests of our own pages, because any page can make a browser send them. */

@@ -84,11 +84,10 @@ async function deleteFeed(
   const sentence = 'Type the name of the feed exactly as it is.';
   if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
   await onRefusal(
-    () => settings.remove(feed, caller),
-    async (refusal) => {
+    () => access.change(caller, feed, () => settings.remove(feed, caller)),
+    (refusal) => {
+      // The same form was sent twice, and the other request was faster.
       if (refusal.code !== 'not_found') throw refusal;
-      // The same form was sent twice, and the other request was faster, or the feed has another password by now.
-      await access.checkAgain(caller, feed);
     },
   );
   return deleted(exchange, feed.name);
@@ -246,18 +245,13 @@ async function changePassword(
     await access.writes.count(caller.client);
     const saved = savedPage(name, form);
     const place = cookieScopeOf(exchange);
-    const store = <T>(step: () => Promise<T>) =>
-      onRefusal(step, async (refusal) => {
-        if (refusal.code === 'not_found') await access.checkAgain(owner, feed);
-        throw refusal;
-      });
     if (form.get('action') === 'remove') {
-      await store(() => settings.removePassword(feed));
+      await access.change(owner, feed, () => settings.removePassword(feed));
       return seeOther(exchange, saved, clearUnlockCookies(name, place));
     }
     field = 'next';
     const next = feedPassword(form.get('next') ?? '', 'The new password');
-    const changed = await store(() => settings.changePassword(feed, next));
+    const changed = await access.change(owner, feed, () => settings.changePassword(feed, next));
     return seeOther(exchange, saved, access.unlocks.cookies(changed, place));
   };
   return onRefusal(change, async (refusal) => {
