@@ -104,7 +104,10 @@ t.test('another read id is asked for twice, because it ends all links', async (t
 t.test('the page says in its section what was saved, and opens there', async (t) => {
   const { name, browser } = await newFeed();
   const page = (query: string) => browser.visit(`/${name}/settings?${query}`);
-  t.match((await page('saved=1&section=keeping')).text, /id="keeping".*autofocus role="status">The limits for notes are saved/s);
+  t.match(
+    (await page('saved=1&section=keeping')).text,
+    /id="keeping".*autofocus role="status">The limits for notes are saved/s,
+  );
   for (const section of ['', 'constructor', '%22%3E', 'none'])
     t.match(
       (await page(`saved=1&section=${section}`)).text,

@@ -66,7 +66,11 @@ t.test('a change of settings keeps what was written into their file just before 
   await writeFile(join(dir, name, '.password'), 'a hash');
   const feed = await configure(storage, { description: 'D' });
   t.match(feed, { title: 'by hand', description: 'D', keepDays: 7 });
-  t.equal(feed?.passwordHash, undefined, 'the watch takes it in, because else it would not report its removal');
+  t.equal(
+    feed?.passwordHash,
+    undefined,
+    'the watch takes it in, because else it would not report its removal',
+  );
   const stored = { title: 'by hand', description: 'D', keep: { days: 7 } };
   t.same(JSON.parse(await read(dir, '.feed.json')), stored);
 });
