@@ -48,7 +48,7 @@ export function isUniqueViolation(failure: unknown): boolean {
 }
 
 /** The database is not one that this program can use. Its message is a sentence for the operator. */
-export class WrongDatabase extends Error {}
+export class UnusableDatabase extends Error {}
 
 const UNKNOWN_AUTHORITY = 'no known authority vouches for its certificate, see sslrootcert';
 
@@ -72,7 +72,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Why the database cannot be opened, as a sentence for the operator that holds nothing of its URL. */
 export function asStartFailure(error: unknown): Error {
-  if (error instanceof WrongDatabase) return error;
+  if (error instanceof UnusableDatabase) return error;
   const code = errorCode(error);
   // Without a code it is the client's own message, which names nothing.
   const reason = code === undefined ? (error as Error).message : REASONS[code];

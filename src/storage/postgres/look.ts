@@ -1,6 +1,6 @@
 import { unfinishedMove } from '../failures.ts';
 import { connect } from './connection-options.ts';
-import { asStartFailure, WrongDatabase } from './failures.ts';
+import { asStartFailure, UnusableDatabase } from './failures.ts';
 import { MOVE_TABLE } from './move-lock.ts';
 import { isThere, readVersion } from './schema.ts';
 
@@ -10,16 +10,16 @@ export async function lookAtDatabase(url: string): Promise<string> {
     const client = await connect(url);
     try {
       if (await isThere(client, MOVE_TABLE))
-        throw new WrongDatabase(unfinishedMove('The database (SERVICE_DATABASE_URL)').message);
+        throw new UnusableDatabase(unfinishedMove('The database (SERVICE_DATABASE_URL)').message);
       const version = await readVersion(client);
       const { rows } = await client.query<{ read_only: string; creates: boolean }>(
         `SELECT current_setting('transaction_read_only') AS read_only,
            has_schema_privilege(current_schema(), 'CREATE') AS creates`,
       );
       if (rows[0]?.read_only === 'on')
-        throw new WrongDatabase('The database named by SERVICE_DATABASE_URL can only be read.');
+        throw new UnusableDatabase('The database named by SERVICE_DATABASE_URL can only be read.');
       if (version === undefined && rows[0]?.creates !== true)
-        throw new WrongDatabase('The user of SERVICE_DATABASE_URL may not make tables there.');
+        throw new UnusableDatabase('The user of SERVICE_DATABASE_URL may not make tables there.');
       return version === undefined ? 'the database is empty' : `a database (schema ${version})`;
     } finally {
       await client.end();

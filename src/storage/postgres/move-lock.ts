@@ -1,7 +1,7 @@
 import type { Client, ClientBase } from 'pg';
 import { unfinishedMove } from '../failures.ts';
 import { APPLICATION_NAME, connect } from './connection-options.ts';
-import { asStartFailure, WrongDatabase } from './failures.ts';
+import { asStartFailure, UnusableDatabase } from './failures.ts';
 import { isThere, VERSION_TABLE } from './schema.ts';
 
 /** A move holds this advisory lock on both its databases, and services share it: any number that nothing else uses. */
@@ -20,14 +20,14 @@ const IN_USE = 'The database is in use by a process of this service; stop it fir
 
 /**
  * Keeps the service from starting on a database that is being moved from or into, and on one where that was stopped.
- * @throws WrongDatabase with a sentence for the operator, or an error of the client
+ * @throws UnusableDatabase with a sentence for the operator, or an error of the client
  */
 export async function refuseDuringMove(url: string): Promise<void> {
   const client = await connect(url);
   try {
     await keepMovesOut(client, 'xact_lock_shared');
     if (await isThere(client, MOVE_TABLE))
-      throw new WrongDatabase(unfinishedMove('The database (SERVICE_DATABASE_URL)').message);
+      throw new UnusableDatabase(unfinishedMove('The database (SERVICE_DATABASE_URL)').message);
   } finally {
     await client.end();
   }
@@ -35,14 +35,14 @@ export async function refuseDuringMove(url: string): Promise<void> {
 
 /**
  * Keeps moves from starting for as long as a connection, or transaction, lives; any number of them may.
- * @throws WrongDatabase while the database is being moved
+ * @throws UnusableDatabase while the database is being moved
  */
 export async function keepMovesOut(
   client: Pick<ClientBase, 'query'>,
   lock: LockWay = 'lock_shared',
 ): Promise<void> {
   if (await tryLock(client, lock)) return;
-  throw new WrongDatabase('The database is being moved from or into: wait until that is done.');
+  throw new UnusableDatabase('The database is being moved from or into: wait until that is done.');
 }
 
 /** Makes this process the only one that uses a database, for as long as its connection lives. */
@@ -89,14 +89,14 @@ export class MoveLock {
 async function refuseOthers(client: Client): Promise<void> {
   if (!(await tryLock(client, 'lock'))) {
     const isOfServices = await tryLock(client, 'lock_shared');
-    throw new WrongDatabase(isOfServices ? IN_USE : 'The database is being moved from or into already.');
+    throw new UnusableDatabase(isOfServices ? IN_USE : 'The database is being moved from or into already.');
   }
   const { rows: users } = await client.query(
     `SELECT FROM pg_stat_activity
      WHERE datname = current_database() AND starts_with(application_name, $1) AND pid <> pg_backend_pid()`,
     [APPLICATION_NAME],
   );
-  if (users.length > 0) throw new WrongDatabase(IN_USE);
+  if (users.length > 0) throw new UnusableDatabase(IN_USE);
 }
 
 /** Tries to take the lock of moves. */

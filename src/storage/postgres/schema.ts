@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { newerSchema } from '../failures.ts';
 import { connect } from './connection-options.ts';
-import { WrongDatabase } from './failures.ts';
+import { UnusableDatabase } from './failures.ts';
 import { LEVEL } from './feed-counts.ts';
 import { BEGIN } from './transaction.ts';
 
@@ -154,7 +154,7 @@ interface Limits {
 
 /**
  * Brings a database to the version of this program, all in one transaction; several may do so at once. Throws
- * `WrongDatabase` for one of a newer version or of something else, and any other error as the client does.
+ * `UnusableDatabase` for one of a newer version or of something else, and any other error as the client does.
  */
 export async function migrate(
   url: string,
@@ -207,22 +207,22 @@ async function versionOf(client: Client): Promise<number> {
   return 0;
 }
 
-/** The version of the schema; undefined of an empty database. Throws `WrongDatabase` as `migrate` does. */
+/** The version of the schema; undefined of an empty database. Throws `UnusableDatabase` as `migrate` does. */
 export async function readVersion(client: Client): Promise<number | undefined> {
   const { rows: settings } = await client.query<{ encoding: string }>(
     `SELECT current_setting('server_encoding') AS encoding`,
   );
   if (settings[0]?.encoding !== 'UTF8')
-    throw new WrongDatabase('The database named by SERVICE_DATABASE_URL must have the encoding UTF8.');
+    throw new UnusableDatabase('The database named by SERVICE_DATABASE_URL must have the encoding UTF8.');
   if (await isThere(client, VERSION_TABLE)) {
     const { rows } = await client.query<{ version: number }>(`SELECT version FROM ${VERSION_TABLE}`);
     const version = rows[0]?.version ?? 0;
     if (version <= SCHEMA_VERSION) return version;
-    throw new WrongDatabase(newerSchema(version, SCHEMA_VERSION).message);
+    throw new UnusableDatabase(newerSchema(version, SCHEMA_VERSION).message);
   }
   for (const [, table = ''] of MIGRATIONS.join().matchAll(CREATED_TABLES))
     if (await isThere(client, table))
-      throw new WrongDatabase(
+      throw new UnusableDatabase(
         `The database named by SERVICE_DATABASE_URL is used by something else: it has a table "${table}".`,
       );
   return undefined;
