@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Config, readPlace, readSome } from '../config.ts';
 import { dropPrivileges } from '../privileges.ts';
-import { type Inspection, inspectFolder } from '../storage/files/inspect.ts';
+import { type FolderInspection, inspectFolder } from '../storage/files/inspect.ts';
 import { cannotBeUsed } from '../system-errors.ts';
 import type { Command } from './command.ts';
 import { show, table } from './operator/output.ts';
@@ -35,7 +35,7 @@ export const command: Command = {
 async function inspect(
   dataDir: string,
   { puid, pgid, ...secret }: Pick<Config, 'secret' | 'derivedReadIds' | 'puid' | 'pgid'>,
-): Promise<Inspection> {
+): Promise<FolderInspection> {
   try {
     const { warning } = dropPrivileges({ dataDir, mayGive: false, puid, pgid });
     if (warning !== undefined) process.stderr.write(`${warning}.\n`);
@@ -45,7 +45,7 @@ async function inspect(
   }
 }
 
-function shown({ feeds, notes, found }: Inspection, dataDir: string): string {
+function shown({ feeds, notes, found }: FolderInspection, dataDir: string): string {
   const rows = found.map(({ path, problem, why }) => [problem, path, why]);
   const list = rows.length > 0 ? `${table(['PROBLEM', 'FILE', 'WHY'], rows)}\n\n` : '';
   return `${list}Feeds: ${feeds}, notes: ${notes}, not taken: ${found.length} (${resolve(dataDir)})`;

@@ -152,13 +152,13 @@ export function mainNote(notes: readonly NewNote[]): NewNote | undefined {
 }
 
 /** A note by its id, and by its type if several files have the id; or by its key. */
-export type NamedNote =
+export type NoteRef =
   | { readonly id: NoteId; readonly type: NoteType | undefined; readonly key?: undefined }
   | { readonly key: string };
 
 /** What a command names besides its feed; it has to be looked up for the decision (`State`). */
 export interface Lookups {
-  readonly note?: NamedNote | undefined;
+  readonly note?: NoteRef | undefined;
   readonly readId?: ReadId | undefined;
   readonly licenseId?: string | undefined;
   readonly image?: NoteFile | undefined;

@@ -16,10 +16,10 @@ import {
 import {
   type FeedPageDocument,
   feedPage,
-  type NamedFeed,
   type NotePageDocument,
   notePage,
   type OfName,
+  type OfNamedFeed,
   readNotePageOf,
   readPage,
 } from './pages.ts';
@@ -35,7 +35,7 @@ interface FeedDocuments {
   readonly 'json-feed': FeedDocument;
   readonly 'read-page': FeedPageDocument;
   readonly 'read-note-page': NotePageDocument;
-  readonly 'feed-page': FeedPageDocument & NamedFeed;
+  readonly 'feed-page': FeedPageDocument & OfNamedFeed;
   readonly 'note-page': NotePageDocument & OfName;
 }
 

@@ -40,7 +40,7 @@ export interface OfName {
   readonly name: FeedName;
 }
 
-export interface NamedFeed extends OfName {
+export interface OfNamedFeed extends OfName {
   readonly isProtected: boolean;
   readonly hasNotes: boolean;
   /** Tells the feed from a later one of its name (`feedIdentity`); undefined for none. */
@@ -74,7 +74,7 @@ export function readPage(document: FeedPageDocument): string {
 }
 
 /** The page at `/<feed>`. */
-export function feedPage(document: FeedPageDocument & NamedFeed): string {
+export function feedPage(document: FeedPageDocument & OfNamedFeed): string {
   const { site, base, readId, name, feed, hasNotes, isProtected, identity } = document;
   const shown = pageNotes(
     document,

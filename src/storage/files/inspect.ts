@@ -28,7 +28,7 @@ const AGAIN_MS = 1_000;
 const LOST_AND_FOUND = 'lost+found';
 
 /** What is in a data folder. */
-export interface Inspection {
+export interface FolderInspection {
   /** How many the service takes. */
   readonly feeds: number;
   readonly notes: number;
@@ -41,7 +41,7 @@ export interface Inspection {
  * error if the folder cannot be read.
  * @param settings those of the service, because a folder may have a `.readid` that follows from the secret for another one
  */
-export async function inspectFolder(dir: string, settings: SecretSettings): Promise<Inspection> {
+export async function inspectFolder(dir: string, settings: SecretSettings): Promise<FolderInspection> {
   const secret = (await readSecret(dir, settings).catch(() => undefined)) ?? NO_SECRET;
   const newIndex = () => new FeedIndex(secret.key, secret.derivation);
   const { involved, ...first } = await look(dir, newIndex());
@@ -65,7 +65,7 @@ async function look(
   dir: string,
   index: FeedIndex,
   only?: ReadonlySet<FeedName>,
-): Promise<Inspection & { readonly involved: ReadonlySet<FeedName> }> {
+): Promise<FolderInspection & { readonly involved: ReadonlySet<FeedName> }> {
   const entries = await readdir(dir, { withFileTypes: true });
   const inRoot = await Promise.all(entries.map((entry) => inspectRootEntry(dir, entry)));
   const names = feedsAmong(entries).filter((name) => only?.has(name) ?? true);

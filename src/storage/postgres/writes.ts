@@ -4,7 +4,7 @@ import { type FeedName, type NoteFile, noteFile, parseNoteFile, type ReadId } fr
 import { contentSize, type NewNote } from '../../feeds/note.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
-import { type Command, contentsOf, lookupsOf, type NamedNote } from '../../writing/command.ts';
+import { type Command, contentsOf, lookupsOf, type NoteRef } from '../../writing/command.ts';
 import {
   changesSettings,
   decide,
@@ -393,7 +393,7 @@ export class Writes {
     if (content) freeKeys(this.#transaction, [note]);
   }
 
-  async #find(feed: string, note: NamedNote): Promise<StoredNote | undefined> {
+  async #find(feed: string, note: NoteRef): Promise<StoredNote | undefined> {
     if (note.key !== undefined) return this.#keyed.get(`${feed} ${note.key}`);
     return (await this.#transaction.run(FIND, [feed, note.id, ...typeRange(note.type), this.#now]))[0];
   }

@@ -60,7 +60,7 @@ export interface FoundPositions {
 }
 
 /** A comparison of a feed that something waits for. */
-interface Comparison {
+interface AwaitedComparison {
   /** `again`: something changed since the thread was told. */
   state: 'waiting' | 'sent' | 'again';
   readonly compared: PromiseWithResolvers<void>;
@@ -82,7 +82,7 @@ export class NoteIndexer {
   readonly #changes = new Map<FeedName, Set<NoteFile>>();
   /** Feeds of the files that the thread has. */
   #sent: readonly FeedName[] = [];
-  readonly #comparisons = new Map<FeedName, Comparison>();
+  readonly #comparisons = new Map<FeedName, AwaitedComparison>();
   /** See `Progress`. */
   #isDone = false;
   #isComplete = false;
@@ -203,11 +203,11 @@ export class NoteIndexer {
   }
 
   /** Has a feed compared. If the thread does so already, the comparison is in the given state then. */
-  #compare(feed: FeedName, ifSent: 'sent' | 'again'): Comparison {
+  #compare(feed: FeedName, ifSent: 'sent' | 'again'): AwaitedComparison {
     const there = this.#comparisons.get(feed);
     if (there?.state === 'sent') there.state = ifSent;
     if (there) return there;
-    const comparison: Comparison = { state: 'waiting', compared: Promise.withResolvers() };
+    const comparison: AwaitedComparison = { state: 'waiting', compared: Promise.withResolvers() };
     this.#comparisons.set(feed, comparison);
     return comparison;
   }

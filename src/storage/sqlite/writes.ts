@@ -3,7 +3,7 @@ import type { Feed } from '../../feeds/feed.ts';
 import { type ImageKey, randomReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import type { NewNote } from '../../feeds/note.ts';
-import { type Command, lookupsOf, type NamedNote } from '../../writing/command.ts';
+import { type Command, lookupsOf, type NoteRef } from '../../writing/command.ts';
 import {
   changesSettings,
   decide,
@@ -266,7 +266,7 @@ export class Writes {
     return found;
   }
 
-  #find(feed: number, note: NamedNote): StoredNote | undefined {
+  #find(feed: number, note: NoteRef): StoredNote | undefined {
     if (note.key !== undefined) return this.#notes.findByKey(feed, note.key);
     return this.#notes.find(feed, note.id, note.type);
   }
