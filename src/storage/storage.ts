@@ -43,7 +43,7 @@ export interface FoundPage extends Page {
 }
 
 /** The most tags that `Storage.tags` returns. */
-export const MOST_LISTED_TAGS = 1_000;
+export const MAX_LISTED_TAGS = 1_000;
 
 /** A tag of a feed, and how many of its notes have it. */
 export interface TagCount {
@@ -190,7 +190,7 @@ export interface Storage extends TokenSeries {
    * @throws Refusal `busy` while the index is made, and if the search takes more than 50 ms
    */
   search?(feed: AdmittedFeed, search: NoteSearch): Promise<FoundPage>;
-  /** The tags that begin with a prefix, which may be empty: by count, then by name, at most `MOST_LISTED_TAGS`. None for a feed that does not exist. */
+  /** The tags that begin with a prefix, which may be empty: by count, then by name, at most `MAX_LISTED_TAGS`. None for a feed that does not exist. */
   tags(feed: AdmittedFeed, prefix: string): Promise<readonly TagCount[]>;
   /** The notes before and after that one; none for a feed that does not exist. */
   neighbours(feed: AdmittedFeed, position: Position): Promise<Neighbours>;

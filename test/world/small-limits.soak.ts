@@ -5,9 +5,9 @@
 import { registerHooks } from 'node:module';
 
 const SMALL: Record<string, Record<string, number>> = {
-  'src/storage/files/arrival-log': { MOST_LOGGED: 5, AT_ONCE: 1 },
+  'src/storage/files/arrival-log': { MAX_LOGGED: 5, AT_ONCE: 1 },
   'src/storage/files/durable': { OPEN_FILES: 4, PARALLEL_SYNCS: 1, AT_ONCE: 1 },
-  'src/storage/files/feed-index': { FEEDS_AT_ONCE: 1, MOST_NAMED: 1 },
+  'src/storage/files/feed-index': { FEEDS_AT_ONCE: 1, MAX_NAMED: 1 },
   'src/storage/files/find-marks': { AT_ONCE: 1 },
   'src/storage/files/mark-keeper': { AT_ONCE: 1 },
   'src/storage/files/marks': { LINES_AT_ONCE: 1 },

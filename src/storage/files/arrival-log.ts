@@ -3,7 +3,7 @@ import { type Arrival, BEFORE_ALL, inOrderOfArrival, MAX_LAG_MS } from '../arriv
 import type { Entry } from './note-list.ts';
 
 /** The most notes of a log. One with more is made again. */
-const MOST_LOGGED = 20_000;
+const MAX_LOGGED = 20_000;
 /** Notes that are looked at together. */
 export const AT_ONCE = 200;
 
@@ -40,7 +40,7 @@ export class ArrivalLog {
   }
 
   add(entries: readonly Entry[]): void {
-    this.#isFull ||= this.size > MOST_LOGGED;
+    this.#isFull ||= this.size > MAX_LOGGED;
     if (this.#isFull) return;
     for (const entry of entries) {
       this.#unplaced.set(entry.file, entry);

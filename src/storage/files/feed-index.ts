@@ -22,7 +22,7 @@ export interface IndexChange {
 /** Feeds that are looked at in one turn of the event loop. */
 const FEEDS_AT_ONCE = 1_000;
 /** The most notes of a feed that came whose files are named one by one. */
-const MOST_NAMED = 100;
+const MAX_NAMED = 100;
 /** Part of every version of this process. */
 const STARTED_AT = Date.now().toString(36);
 /** Counts versions of all feeds, because a feed whose folder comes back is another one. */
@@ -383,7 +383,7 @@ export class FeedIndex {
     this.#feeds.set(feed.name, feed);
     this.#count(feed, 1);
     this.onApplied(feed);
-    this.onNotes(feed.name, feed.notes.size > MOST_NAMED ? undefined : [...feed.notes.files()]);
+    this.onNotes(feed.name, feed.notes.size > MAX_NAMED ? undefined : [...feed.notes.files()]);
     this.#tell([feed.readId]);
   }
 

@@ -52,17 +52,17 @@ export async function findArrivals(
 }
 
 /** The log of a feed, made anew unless it goes back far enough, or has as many notes as are looked at. */
-function logOf(feed: IndexedFeed, from: number, mostEntries: number): ArrivalLog {
+function logOf(feed: IndexedFeed, from: number, maxEntries: number): ArrivalLog {
   const known = feed.arrivals;
-  if (known && !known.isFull && (known.from <= from || known.size >= mostEntries)) return known;
+  if (known && !known.isFull && (known.from <= from || known.size >= maxEntries)) return known;
   const entries: Entry[] = [];
   for (let isOver = false; !isOver; ) {
     const older = feed.notes.older(entries.at(-1), AT_ONCE);
     const dated = older.filter(({ createdAt }) => createdAt > from);
     entries.push(...dated);
-    isOver = dated.length < AT_ONCE || entries.length >= mostEntries;
+    isOver = dated.length < AT_ONCE || entries.length >= maxEntries;
   }
-  const isCut = entries.length >= mostEntries;
+  const isCut = entries.length >= maxEntries;
   feed.arrivals = new ArrivalLog(isCut ? entries.at(-1)!.createdAt : from, entries, known);
   return feed.arrivals;
 }

@@ -205,8 +205,8 @@ export class MarkKeeper {
     const { bytes, lines } = this.#saved.get(feed) ?? { bytes: 0, lines: 0 };
     const size = (await statFile(join(folder, MARKS_FILE)))?.size ?? 0;
     const { marks } = feed;
-    const mostLines = marksLimits.spareLines + 2 * (marks?.size ?? 0);
-    const isWhole = bytes === 0 || size !== bytes || lines > mostLines;
+    const maxLines = marksLimits.spareLines + 2 * (marks?.size ?? 0);
+    const isWhole = bytes === 0 || size !== bytes || lines > maxLines;
     const { version, changedAt } = feed.record();
     const files = isWhole ? [...(marks?.files() ?? [])] : changed;
     const parts: Buffer[] = [];

@@ -32,7 +32,7 @@ import {
   type FeedListQuery,
   type FeedPage,
   type FeedRef,
-  MOST_LISTED_TAGS,
+  MAX_LISTED_TAGS,
   type Neighbours,
   PAGE_TEXT_BYTES,
   type Page,
@@ -133,7 +133,7 @@ const NOTE = statement<NoteRow>('note')`
 const TAGS = statement<TagCount>('tags')`
   SELECT tag, count(*)::integer AS count FROM tags
   WHERE feed ${OF_FEED} AND starts_with(tag, $2) AND ${isLive('$3')}
-  GROUP BY tag ORDER BY count DESC, tag LIMIT ${MOST_LISTED_TAGS}`;
+  GROUP BY tag ORDER BY count DESC, tag LIMIT ${MAX_LISTED_TAGS}`;
 const NEIGHBOURS = statement<Record<'older' | 'newer', NoteId | null> & { expires: number | null }>(
   'neighbours',
 )`

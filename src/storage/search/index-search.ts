@@ -12,7 +12,7 @@ import { type PackedFile, unpackFile } from './packed-file.ts';
 import { matchExpression } from './tokens.ts';
 
 /** CPU time of a search, in ms. */
-const MOST_MS = 50;
+const MAX_CPU_MS = 50;
 
 /** A page of the index. */
 export interface IndexPage {
@@ -106,7 +106,7 @@ function cpuLimit(): () => boolean {
   const begunAt = performance.now();
   const before = ownCpuMs();
   // CPU time is expensive to ask for, and never more than the time that has passed.
-  return () => performance.now() - begunAt > MOST_MS && ownCpuMs() - before > MOST_MS;
+  return () => performance.now() - begunAt > MAX_CPU_MS && ownCpuMs() - before > MAX_CPU_MS;
 }
 
 function statements(db: Database) {

@@ -21,7 +21,7 @@ const GATHER_MS = 50;
 /** Delay of the thread's start unless something needs it sooner, ms, because the service has enough to do at its own start. */
 const START_MS = 1000;
 /** A feed with more files waiting is compared instead. */
-const MOST_FILES = 10_000;
+const MAX_WAITING_FILES = 10_000;
 /** Files that go to the thread at once, so that what comes next waits only for these. */
 const FILES_AT_ONCE = 64;
 /** CPU time that one note may take, ms; far more than the limit within which its text has to be read. */
@@ -30,13 +30,13 @@ const HANG_MS = 10_000;
 const RETRY_MS = 10_000;
 /** The memory limit of each thread. Notes are of bounded size, so work that takes more would never end. */
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 256 };
-const MOST_SEARCHES = 256;
+const MAX_SEARCHES = 256;
 /** Threads without work end after so many ms, because they take memory. */
 const IDLE_MS = 60_000;
 /** How long a search waits for its feed to be compared. */
 const COMPARE_WAIT_MS = 500;
 /** The most notes that are remembered because the thread hung or ended at them. Of more, the first are rendered again. */
-const MOST_AS_WRITTEN = 1000;
+const MAX_AS_WRITTEN = 1000;
 
 export interface NoteIndexerOptions {
   /** The file of the index, which is made if there is none. */
@@ -138,7 +138,7 @@ export class NoteIndexer {
     if (!this.#isBegun) return;
     const waiting = this.#changes.get(feed) ?? new Set();
     for (const file of files ?? []) waiting.add(file);
-    if (files && waiting.size <= MOST_FILES) this.#changes.set(feed, waiting);
+    if (files && waiting.size <= MAX_WAITING_FILES) this.#changes.set(feed, waiting);
     else {
       this.#changes.delete(feed);
       this.#compare(feed, 'again');
@@ -150,7 +150,7 @@ export class NoteIndexer {
    * @throws Refusal `busy` while the feed is not indexed yet, and if the search takes more than 50 ms
    */
   async find(feed: FeedName, search: NoteSearch): Promise<FoundPositions> {
-    if (this.#searches >= MOST_SEARCHES) throw busy('Too many searches at once');
+    if (this.#searches >= MAX_SEARCHES) throw busy('Too many searches at once');
     this.#searches += 1;
     try {
       const isChanged = this.#changes.has(feed) || this.#sent.includes(feed) || this.#comparisons.has(feed);
@@ -353,7 +353,7 @@ export class NoteIndexer {
       run: newRun(),
       isBroken,
       isOpened: false,
-      asWritten: asWritten.slice(-MOST_AS_WRITTEN),
+      asWritten: asWritten.slice(-MAX_AS_WRITTEN),
     });
     this.#isReady = this.#isDone = this.#isComplete = this.#isBegun = false;
     this.#changes.clear();

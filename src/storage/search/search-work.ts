@@ -7,7 +7,7 @@ import { asBroken, IndexFile } from './index-file.ts';
 import { type IndexPage, IndexSearch } from './index-search.ts';
 
 /** A search that has waited longer than this is refused, ms, so that the next ones wait less. */
-const MOST_WAIT_MS = 1000;
+const MAX_WAIT_MS = 1000;
 
 interface IndexState {
   /** See `NoteIndexOptions`. */
@@ -32,7 +32,7 @@ export class SearchWork {
    * @throws with `INDEX_BROKEN` if the index must be made again; Refusal `busy` if it takes too long
    */
   find(feed: FeedName, search: NoteSearch, { run, isComplete, askedAt }: IndexState): IndexPage | undefined {
-    if (Date.now() - askedAt > MOST_WAIT_MS)
+    if (Date.now() - askedAt > MAX_WAIT_MS)
       throw new Refusal('busy', 'Too many searches at once, please try again in a moment.');
     return this.#withIndex((index) => {
       const comparedIn = index.comparedIn(feed);

@@ -2,7 +2,7 @@ import type { SearchQuery, Term } from '../../search/query.ts';
 import { wordsOf } from '../../search/words.ts';
 
 /** The most words of a query that the index is asked for, which bounds the cost of a query; `findMatch` judges the rest. */
-const MOST_WORDS = 16;
+const MAX_WORDS = 16;
 
 /** Signs that the engine would end a token at, or not tell from others. */
 const NOT_IN_TOKENS = /[^a-z0-9\u0080-\uffff]/g;
@@ -35,7 +35,7 @@ export function tokenText(chunk: number, texts: readonly string[], tags: readonl
  */
 export function matchExpression(chunk: number, { all, none }: SearchQuery, tag: string | undefined): string {
   const start = `${chunk.toString(36)}:`;
-  let left = MOST_WORDS;
+  let left = MAX_WORDS;
   const must = new Set<string>(tag === undefined ? [] : [`"${tagToken(start, tag)}"`]);
   for (const term of all) {
     if (left > 0) must.add(phrase(start, term, left));
