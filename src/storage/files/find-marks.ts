@@ -6,7 +6,7 @@ import { isGone } from './failures.ts';
 import { type Mark, markOf, parseMarks } from './marks.ts';
 import { MARKS_FILE, noteOfMetaFile } from './names.ts';
 import { readWhole } from './read-file.ts';
-import { readMetaFile, UnreadableFile } from './read-metadata.ts';
+import { type FeedLog, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import * as sys from './syscalls.ts';
 
 /** Files looked at, and open for reading, at once. */
@@ -54,14 +54,15 @@ export async function findMarks(
   return { bytes: file?.bytes.byteLength ?? 0, lines, unsaved };
 }
 
-/** The mark in the metadata file of a note; what cannot be read counts as none. */
-export async function readMark(folder: string, file: NoteFile): Promise<Mark | undefined> {
+/** The mark in the metadata file of a note; what cannot be read counts as none, and the log is told if there is one. */
+export async function readMark(folder: string, file: NoteFile, log?: FeedLog): Promise<Mark | undefined> {
   try {
     const found = await readMetaFile(folder, file);
     return found && markOf(file, found.meta);
   } catch (error) {
-    if (error instanceof UnreadableFile) return undefined;
-    throw error;
+    if (!(error instanceof UnreadableFile)) throw error;
+    if (log) error.tell(log);
+    return undefined;
   }
 }
 

@@ -7,7 +7,8 @@ import { isNoteType, NOTE_TYPES } from '../../feeds/note-types.ts';
 import { errorCode } from '../../system-errors.ts';
 import { isGone } from './failures.ts';
 import { IndexedFeed } from './feed-index.ts';
-import { type Mark, Marks, markOf } from './marks.ts';
+import { readMark } from './find-marks.ts';
+import { type Mark, Marks } from './marks.ts';
 import {
   isFeedFile,
   isIntentName,
@@ -19,14 +20,7 @@ import {
   PASSWORD_FILE,
   READ_ID_FILE,
 } from './names.ts';
-import {
-  type FeedLog,
-  readFeedFiles,
-  readMetaFile,
-  UNMATCHED_HASH,
-  UNREADABLE_READ_ID,
-  UnreadableFile,
-} from './read-metadata.ts';
+import { type FeedLog, readFeedFiles, UNMATCHED_HASH, UNREADABLE_READ_ID } from './read-metadata.ts';
 
 /** Metadata files of a feed that are read at once. */
 const AT_ONCE = 16;
@@ -123,24 +117,15 @@ class FeedInspection {
     const described = [...names].flatMap((name) => noteOfMetaFile(name) ?? []);
     for (const file of described)
       if (!names.has(file)) this.#add(metaFile(file), 'metadata', 'there is no such note');
-    const reads = described.filter((file) => names.has(file)).map((file) => atOnce(() => this.#mark(file)));
+    const reads = described
+      .filter((file) => names.has(file))
+      .map((file) => atOnce(() => readMark(this.#folder, file, this.#log)));
     const marks = (await Promise.all(reads)).filter((mark) => mark?.key !== undefined) as Mark[];
     for (const ofKey of Map.groupBy(marks, ({ key }) => key).values()) {
       if (ofKey.length === 1) continue;
       const holder = holderAmong(ofKey);
       for (const { file } of ofKey)
         if (file !== holder) this.#add(file, 'key', `the note ${holder} has the same key`);
-    }
-  }
-
-  async #mark(file: NoteFile): Promise<Mark | undefined> {
-    try {
-      const found = await readMetaFile(this.#folder, file);
-      return found && markOf(file, found.meta);
-    } catch (error) {
-      if (!(error instanceof UnreadableFile)) throw error;
-      error.tell(this.#log);
-      return undefined;
     }
   }
 

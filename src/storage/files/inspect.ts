@@ -18,7 +18,7 @@ import {
 import { readText } from './line-files.ts';
 import { feedsAmong, isRootFile, READ_ID_FILE } from './names.ts';
 import { parseRecords, RECORD_KINDS, RECORD_LINES } from './record-lines.ts';
-import { readSecret, type SecretSettings } from './secret.ts';
+import { type FolderSecret, readSecret, type SecretSettings } from './secret.ts';
 
 /** Folders of feeds that are read at once. */
 const AT_ONCE = 32;
@@ -43,11 +43,10 @@ export interface FolderInspection {
  */
 export async function inspectFolder(dir: string, settings: SecretSettings): Promise<FolderInspection> {
   const secret = (await readSecret(dir, settings).catch(() => undefined)) ?? NO_SECRET;
-  const newIndex = () => new FeedIndex(secret.key, secret.derivation);
-  const { involved, ...first } = await look(dir, newIndex());
+  const { involved, ...first } = await look(dir, secret);
   if (first.found.length === 0) return first;
   await delay(AGAIN_MS);
-  const again = await look(dir, newIndex(), involved);
+  const again = await look(dir, secret, involved);
   const still = new Set(again.found.map(identity));
   return { ...first, found: first.found.filter((one) => still.has(identity(one))) };
 }
@@ -58,12 +57,11 @@ function identity({ path, problem }: Finding): string {
 
 /**
  * Looks at the data folder once.
- * @param index an empty one
  * @param only the feeds that are looked at; all unless given
  */
 async function look(
   dir: string,
-  index: FeedIndex,
+  secret: Pick<FolderSecret, 'key' | 'derivation'>,
   only?: ReadonlySet<FeedName>,
 ): Promise<FolderInspection & { readonly involved: ReadonlySet<FeedName> }> {
   const entries = await readdir(dir, { withFileTypes: true });
@@ -71,6 +69,7 @@ async function look(
   const names = feedsAmong(entries).filter((name) => only?.has(name) ?? true);
   const atOnce = pLimit(AT_ONCE);
   const inspected = await Promise.all(names.map((name) => atOnce(() => inspectFeed(dir, name))));
+  const index = new FeedIndex(secret.key, secret.derivation);
   index.addAll(inspected.flatMap(({ feed }) => feed ?? []));
   const waiting = index.waiting();
   const inFeeds = inspected.flatMap(({ found }) => found);
