@@ -366,10 +366,8 @@ t.test('a note is not shown before its post is durable, though its file is seen'
   await writeFile(join(dir, 'feed', file), 'x');
   const log = keptLog();
   const locks = new KeyedLock<FeedName>();
-  const reconciler = new Reconciler(
-    { dir, index, locks, log, writer: new DurableWriter(undefined) },
-    () => {},
-  );
+  const writer = new DurableWriter(undefined);
+  const reconciler = new Reconciler({ dir, index, locks, log, writer, onLost: () => {} });
   const post = Promise.withResolvers<void>();
   locks.shared(feed.name, () => post.promise);
   reconciler.take([{ feed: feed.name, file, stamp: { mtimeMs: 1, size: 1 }, first: false }]);

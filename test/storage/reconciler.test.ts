@@ -38,9 +38,9 @@ async function reconciling(t: Test, locks: FailingLock) {
   const index = new FeedIndex(SECRET);
   const log = keptLog();
   const writer = new DurableWriter(undefined);
-  const parts = { dir, index, locks, log, writer };
   const lookedAnew: FeedName[] = [];
-  const reconciler = new Reconciler(parts, (feed) => lookedAnew.push(feed));
+  const onLost = (feed: FeedName) => lookedAnew.push(feed);
+  const reconciler = new Reconciler({ dir, index, locks, log, writer, onLost });
   t.teardown(() => reconciler.stopTrying());
   reconciler.take([{ feed: name, folder: 'there' }]);
   return { dir, index, log, reconciler, lookedAnew };

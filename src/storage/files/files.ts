@@ -190,7 +190,7 @@ class FilesStorage implements Storage {
       onMade: (name) => this.#order([name]),
       onLost: (name) => this.#order([name], true),
     };
-    this.#reconciler = new Reconciler(this.#parts, (name) => this.#order([name], true));
+    this.#reconciler = new Reconciler(this.#parts);
     this.#reader = new NoteReader(this.#parts, (feed, seen) => this.#reconciler.look(feed, seen));
   }
 

@@ -42,7 +42,7 @@ export interface FolderSeen {
 }
 
 type Seen = FileSeen | FolderSeen;
-type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log' | 'writer'>;
+type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log' | 'writer' | 'onLost'>;
 
 /**
  * Brings the index in line with the data folder. A report of the watch, or of a read, only means "look again at these
@@ -50,7 +50,6 @@ type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log' | 'wri
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts;
-  readonly #reportAgain: (feed: FeedName) => void;
   #last: Promise<unknown> = Promise.resolve();
   readonly #looks = new Set<Promise<void>>();
   /** Reports to retry, by path. */
@@ -58,10 +57,8 @@ export class Reconciler {
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param reportAgain orders the watch to report a feed's folder again */
-  constructor(parts: ReconcilerParts, reportAgain: (feed: FeedName) => void) {
+  constructor(parts: ReconcilerParts) {
     this.#parts = parts;
-    this.#reportAgain = reportAgain;
   }
 
   /** Processes reports: folders batch by batch, then the files of each feed. */
@@ -154,7 +151,7 @@ export class Reconciler {
   }
 
   async #readFolder({ feed: name, folder }: FolderSeen, clean = false): Promise<void> {
-    const { dir, index, log, writer } = this.#parts;
+    const { dir, index, log, onLost, writer } = this.#parts;
     // Files that a refused write has left are no change by hand, so they are undone first. Those of a dead thread the scan ends.
     if (!clean) await writer.finish(join(dir, name));
     const known = index.get(name);
@@ -167,7 +164,7 @@ export class Reconciler {
     // Its state is unknown, and so is whether it still has a password.
     const found = scanned === 'unreadable' ? known : scanned;
     // The folder has gone. If it returned before the watch's next look, nothing would report it.
-    if (!scanned && folder !== 'gone') this.#reportAgain(name);
+    if (!scanned && folder !== 'gone') onLost(name);
     if (found === known) return;
     if (known && found && (folder === 'there' || known.identity === found.identity))
       await this.#align(known, found, failed);
@@ -197,8 +194,7 @@ export class Reconciler {
     for (const file of [...added, ...bare]) {
       const entry = found.notes.get(file)!;
       try {
-        marks.push(...(await this.#marksOf(known, [entry])));
-        put.push(foundNow(entry));
+        await this.#addFound(known, entry, { put, marks });
       } catch (error) {
         failed.set(file, error);
       }
@@ -240,10 +236,7 @@ export class Reconciler {
         known?.size === entry?.size &&
         sameStamp(known?.stamp, entry?.stamp) &&
         sameStamp(known?.meta, entry?.meta);
-      if (entry && !isSame) {
-        marks.push(...(await this.#marksOf(feed, [entry])));
-        put.push(foundNow(entry));
-      }
+      if (entry && !isSame) await this.#addFound(feed, entry, { put, marks });
       if (!entry && known) gone.push(file);
     };
     for (const file of new Set(changed.map(noteOf))) {
@@ -263,24 +256,17 @@ export class Reconciler {
     if (failures.length > 0) throw failures[0];
   }
 
-  async #marksOf({ name }: IndexedFeed, put: readonly Entry[]): Promise<Mark[]> {
-    const marks: Mark[] = [];
-    for (const { file, meta } of put) {
-      const mark = meta && (await readMark(join(this.#parts.dir, name), file));
-      if (mark) marks.push(mark);
-    }
-    return marks;
+  /** Adds an entry and its mark. A new one came now, because listeners may know of later notes; one that replaces another gets the arrival of that. */
+  async #addFound({ name }: IndexedFeed, entry: Entry, to: { put: Entry[]; marks: Mark[] }): Promise<void> {
+    const mark = entry.meta && (await readMark(join(this.#parts.dir, name), entry.file));
+    if (mark) to.marks.push(mark);
+    to.put.push({ ...entry, arrivedAt: arrivalOf(entry, Date.now()) });
   }
 
   #apply(feed: IndexedFeed, { put = [], gone = [], files = feed.files, marks }: IndexChange): void {
     const isOther = JSON.stringify(files) !== JSON.stringify(feed.files);
     if (put.length + gone.length > 0 || isOther) this.#parts.index.apply(feed, { put, gone, files, marks });
   }
-}
-
-/** Sets the arrival of a new entry to now, because listeners may know of later notes. One that replaces another gets the arrival of that. */
-function foundNow(entry: Entry): Entry {
-  return { ...entry, arrivedAt: arrivalOf(entry, Date.now()) };
 }
 
 /**
