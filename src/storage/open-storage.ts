@@ -1,8 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import type { Owner } from '../privileges.ts';
-import { makeDataFolder, modeReadByOthers } from '../privileges.ts';
+import { makeDataFolder, modeReadByOthers, type Owner } from '../privileges.ts';
 import { cannotBeUsed } from '../system-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { CommitObserver } from './commit-observer.ts';

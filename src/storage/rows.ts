@@ -1,11 +1,9 @@
 import type { Feed } from '../feeds/feed.ts';
-import type { ImageKey } from '../feeds/ids.ts';
-import { dateOfId } from '../feeds/ids.ts';
+import { dateOfId, type ImageKey } from '../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../feeds/names.ts';
 import { contentSize, type NewNote, type Note, type NoteContent, type NoteMeta } from '../feeds/note.ts';
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
-import type { Position } from '../feeds/order.ts';
-import { sortKeyOf } from '../feeds/order.ts';
+import { type Position, sortKeyOf } from '../feeds/order.ts';
 import { type JsonObject, NO_META, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
 import type { FeedRef, Page } from './storage.ts';
 

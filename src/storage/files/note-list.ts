@@ -1,7 +1,6 @@
 import { dateOfId } from '../../feeds/ids.ts';
 import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
-import type { Position } from '../../feeds/order.ts';
-import { type Ordered, oldestFirst, sortKeyOf } from '../../feeds/order.ts';
+import { type Ordered, oldestFirst, type Position, sortKeyOf } from '../../feeds/order.ts';
 import { metaFile, noteOfMetaFile } from './names.ts';
 import { type Stamp, UNSEEN } from './stamp.ts';
 

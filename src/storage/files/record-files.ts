@@ -74,7 +74,8 @@ export class RecordFiles implements OperatorRecords {
       if (kind !== 'name') return;
       const names = new Set([...before.keys(), ...this.#of(kind).keys()]) as Set<FeedName>;
       for (const name of names)
-        if (index.isClosed(name) !== this.#of(kind).has(name)) await this.#closeAsRecorded(name);
+        if (index.isClosed(name) !== this.#of(kind).has(name))
+          await locks.exclusive(name, async () => index.close(name, this.#of(kind).has(name)));
     } catch (error) {
       const err = asRefusal(error);
       if (!this.#failed.has(file)) log.error('a change by hand could not be taken in', { file, err });
@@ -136,11 +137,6 @@ export class RecordFiles implements OperatorRecords {
       this.#parts.index.close(key as FeedName, this.#of(kind).has(key));
       return isChanged;
     });
-  }
-
-  #closeAsRecorded(name: FeedName): Promise<void> {
-    const { index, locks } = this.#parts;
-    return locks.exclusive(name, async () => index.close(name, this.#of('name').has(name)));
   }
 
   async #read(kind: OperatorRecordKind): Promise<void> {

@@ -38,8 +38,8 @@ import { marksOf } from './marks.ts';
 import { isFileOfNote, LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isThere } from './read-file.ts';
-import type { FeedFiles } from './read-metadata.ts';
 import {
+  type FeedFiles,
   logOfFeed,
   readFeedFiles,
   readSettingsFile,
@@ -93,6 +93,7 @@ const SWEPT_FILES = 8;
 /** The answer of a step that has done nothing, because it has to be alone with the feed. */
 const AGAIN = 'again';
 
+/** What a step decides by, besides the feed and its note. */
 type StateOfStep = Omit<State, 'feed' | 'note'>;
 
 /** The result of a step. */
@@ -206,7 +207,7 @@ async function whileKept<T>(
   { index, locks, retired }: WriteParts,
   name: FeedName,
   { readId, licenseId }: Lookups,
-  step: (state: Omit<State, 'feed'>) => Promise<T>,
+  step: (state: StateOfStep) => Promise<T>,
 ): Promise<T> {
   if (licenseId !== undefined)
     return locks.exclusive(`license ${licenseId}`, () =>
@@ -222,11 +223,7 @@ async function whileKept<T>(
   }
 }
 
-async function decideNew(
-  parts: WriteParts,
-  command: Command,
-  state: Omit<State, 'feed'>,
-): Promise<Done | undefined> {
+async function decideNew(parts: WriteParts, command: Command, state: StateOfStep): Promise<Done | undefined> {
   const { index, rules } = parts;
   const { bytes } = index;
   const isNameBlocked = index.isClosed(command.name);

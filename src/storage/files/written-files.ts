@@ -11,8 +11,7 @@ import {
 import { type Change, lineFile, type Part, textFile } from './durable.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
-import type { FeedFiles } from './read-metadata.ts';
-import { readSettingsFile } from './read-metadata.ts';
+import { type FeedFiles, readSettingsFile } from './read-metadata.ts';
 import { dateByFile, type Stamp } from './stamp.ts';
 
 /** The dot files of a new feed. */

@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FeedName, NoteFile } from '../../feeds/names.ts';
-import type { Position } from '../../feeds/order.ts';
 import type { Owner } from '../../privileges.ts';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
@@ -50,11 +49,7 @@ export interface NoteIndexerOptions {
 }
 
 /** The positions of notes that the index found. */
-export interface FoundPositions {
-  /** Newest first. */
-  readonly positions: readonly Position[];
-  /** Where the next page starts, or undefined at the end. */
-  readonly next: Position | undefined;
+export interface FoundPositions extends IndexPage {
   /** See `FoundPage`. */
   readonly isCurrent: boolean;
 }
