@@ -51,7 +51,7 @@ export class Sweeping {
    */
   async #sweepSome(failed: Map<FeedName | undefined, unknown>): Promise<boolean> {
     let hasRemoved = false;
-    for (const name of (await this.#storage.due?.(Date.now())) ?? []) {
+    for (const name of await this.#storage.due(Date.now())) {
       if (this.#isStopped) return false;
       if (failed.has(name)) continue;
       const startedAt = performance.now();

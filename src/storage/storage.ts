@@ -220,7 +220,7 @@ export interface Storage extends TokenSeries {
    * there will be any. Empty also while another process does this, so that only one of many does.
    * @param now ms since the epoch
    */
-  due?(now: number): Promise<readonly FeedName[]>;
+  due(now: number): Promise<readonly FeedName[]>;
 
   /** Sums over all feeds. */
   totals(): Promise<Totals>;

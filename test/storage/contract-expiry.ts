@@ -25,7 +25,7 @@ async function sweep(storage: Storage, feed: FeedName) {
 }
 
 /** Feeds that have notes to remove, and those of which only a sweep finds out that they have none any more. */
-const dueAt = async (storage: Storage, now = Date.now()) => (await storage.due!(now)).toSorted();
+const dueAt = async (storage: Storage, now = Date.now()) => (await storage.due(now)).toSorted();
 
 /** The ids of all notes of the feed, newest first, by pages of that many. */
 async function listed(storage: Storage, limit = 100, tag?: string): Promise<NoteId[]> {

@@ -58,7 +58,7 @@ t.test('what somebody writes while the service runs or is stopped counts', async
   let storage = await opened(t, dir);
   t.same(await listed(storage), [before], 'at once');
   t.equal(await answering(storage, 'before'), before);
-  t.same(await storage.due!(Date.now()), [name]);
+  t.same(await storage.due(Date.now()), [name]);
 
   const during = await place(dir, handMade('during'));
   const last = await place(dir, handMade('last'), { id: 'by hand' as NoteId });
@@ -91,8 +91,8 @@ t.test(
     t.ok(await eventually(async () => (await marksIn(dir)).split('\n').length > 200));
     const isComplete = async (why: string) => {
       for (const n of [0, 255, MANY - 1]) t.equal(await answering(storage, `key/${n}`), notes[n]!.id, why);
-      t.same(await storage.due!(soon - 1), [], why);
-      t.ok((await storage.due!(soon)).includes(name), why);
+      t.same(await storage.due(soon - 1), [], why);
+      t.ok((await storage.due(soon)).includes(name), why);
       await storage.close();
     };
     await isComplete('before a start');
@@ -160,7 +160,7 @@ t.test('what was not in `.marks` at a start comes into it', async (t) => {
   await writeFile(join(dir, name, '.marks'), `${await marksIn(dir)}${endLine(Date.now())}`);
   const storage = await opened(t, dir);
   t.equal(await answering(storage, `k${SOME - 1}`), all[SOME - 1]!.id);
-  t.same(await storage.due!(expires), [name]);
+  t.same(await storage.due(expires), [name]);
 });
 
 t.test('`.marks` waits for notes whose files are there already', async (t) => {
@@ -198,7 +198,7 @@ t.test('a folder that comes while the service runs has its keys', async (t) => {
   await rename(staged, join(dir, name));
   t.ok(await eventually(async () => (await storage.feed(name)) !== undefined));
   t.equal(await answering(storage, 'k'), id);
-  t.same(await storage.due!(Date.now()), []);
+  t.same(await storage.due(Date.now()), []);
 });
 
 t.test(
@@ -217,7 +217,7 @@ t.test(
       {},
       { writer: new WriterThread(undefined), watch: new WatchThread() },
     );
-    const due = async () => (await storage.due!(Date.now())).toSorted();
+    const due = async () => (await storage.due(Date.now())).toSorted();
     t.ok(await eventually(async () => String(await due()) === removed));
     // The other thread writes.
     await made.at(-1)!.terminate();

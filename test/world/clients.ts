@@ -246,7 +246,7 @@ export class Client {
   /** What has expired is gone for readers already. */
   async #sweep(): Promise<void> {
     const { now } = this.#scene;
-    for (const name of await this.#scene.alive(this.#storage.due!(now))) {
+    for (const name of await this.#scene.alive(this.#storage.due(now))) {
       const record = await this.#scene.alive(this.#storage.feed(name));
       if (record) await this.#scene.alive(this.#storage.write({ kind: 'sweep', ...toFeed(record) }));
     }
