@@ -18,6 +18,12 @@ export function isAbsent(error: unknown): boolean {
   return ABSENT.has(errorCode(error) ?? '');
 }
 
+/** This process has no permission. */
+export function isForbidden(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === 'EACCES' || code === 'EPERM';
+}
+
 /** The path or a part of it is not there (any more). */
 export function isGone(error: unknown): boolean {
   const code = errorCode(error);

@@ -5,13 +5,13 @@ import { type FeedName, isFeedName, isReadId, parseNoteFile, type ReadId } from 
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
 import type { Owner } from '../../privileges.ts';
-import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
 import { KeyedLock } from '../keyed-lock.ts';
 import { NO_META, otherSettings } from '../metadata.ts';
 import type { OperatorRecord } from '../operator-records.ts';
 import { DurableWriter, fileTime, lineFile } from './durable.ts';
+import { isForbidden } from './failures.ts';
 import { FeedIndex, type IndexedFeed } from './feed-index.ts';
 import { readText, retiredFile } from './line-files.ts';
 import {
@@ -278,11 +278,6 @@ function mustOpen(path: string): void {
   } catch (error) {
     if (isForbidden(error)) throw error;
   }
-}
-
-function isForbidden(error: unknown): boolean {
-  const code = errorCode(error);
-  return code === 'EACCES' || code === 'EPERM';
 }
 
 async function straysOfFeed(folder: string): Promise<string[]> {

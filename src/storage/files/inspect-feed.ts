@@ -5,7 +5,7 @@ import pLimit from 'p-limit';
 import { type FeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 import { isNoteType, NOTE_TYPES } from '../../feeds/note-types.ts';
 import { errorCode } from '../../system-errors.ts';
-import { isGone } from './failures.ts';
+import { isForbidden, isGone } from './failures.ts';
 import { IndexedFeed } from './feed-index.ts';
 import { readMark } from './find-marks.ts';
 import { type Mark, Marks } from './marks.ts';
@@ -174,8 +174,7 @@ function whyNotNamed(entry: Dirent): Reason {
 }
 
 function whyOf(error: unknown): string {
-  const code = errorCode(error);
-  return code === 'EACCES' || code === 'EPERM' ? 'the service has no permission' : String(code ?? error);
+  return isForbidden(error) ? 'the service has no permission' : String(errorCode(error) ?? error);
 }
 
 function holderAmong(ofKey: readonly Mark[]): NoteFile {
