@@ -31,6 +31,5 @@ export interface OperatorRecords {
     kind: OperatorRecordKind,
     page: { readonly after: string; readonly limit: number },
   ): Promise<readonly OperatorRecord[]>;
-  /** How many of a kind there are. */
   count(kind: OperatorRecordKind): Promise<number>;
 }

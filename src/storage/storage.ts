@@ -222,7 +222,6 @@ export interface Storage extends TokenSeries {
    */
   due(now: number): Promise<readonly FeedName[]>;
 
-  /** Sums over all feeds. */
   totals(): Promise<Totals>;
   /** A page of all feeds, for the operator: also those that are blocked. */
   listFeeds(query: FeedListQuery): Promise<FeedListPage>;

@@ -261,12 +261,10 @@ export class FeedIndex {
     this.#derivation = derivation;
   }
 
-  /** Calls the listener after every change. */
   onChange(listener: (change: FeedChange) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** The names of all feeds. */
   names(): FeedName[] {
     return [...this.#feeds.keys()];
   }
@@ -294,7 +292,6 @@ export class FeedIndex {
     yield some;
   }
 
-  /** Sums over all feeds. */
   totals(): Totals {
     return { feeds: this.#feeds.size, ...this.#sums };
   }

@@ -54,7 +54,6 @@ export class Marks {
     return files;
   }
 
-  /** The mark that the note of a file has. */
   get(file: NoteFile): Mark | undefined {
     const entry = this.#list.getAsked(file);
     if (!entry) return undefined;

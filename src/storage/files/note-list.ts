@@ -89,24 +89,20 @@ export class NoteList {
     }
   }
 
-  /** The files of all notes. */
   *files(): Generator<NoteFile> {
     for (const { notes } of this.#pieces) for (const note of notes) yield fileOf(note);
   }
 
-  /** The files of all notes that have metadata. */
   *filesWithMeta(): Generator<NoteFile> {
     for (const { notes } of this.#pieces) for (const note of notes) if (hasMeta(note)) yield fileOf(note);
   }
 
-  /** All notes that have metadata. */
   withMeta(): Entry[] {
     return this.#pieces.flatMap((piece) =>
       piece.notes.flatMap((note, at) => (hasMeta(note) ? [this.#entryAt(piece, at)] : [])),
     );
   }
 
-  /** Whether any note has metadata. */
   hasMeta(): boolean {
     return this.#pieces.some(({ notes }) => notes.some(hasMeta));
   }
@@ -352,7 +348,6 @@ export class TagIndex {
     this.#expiryOf = expiryOf;
   }
 
-  /** The notes that have the tag. */
   async tagged(tag: string): Promise<NoteList> {
     await this.#readAll();
     return this.#byTag.get(tag) ?? new NoteList();

@@ -40,7 +40,6 @@ export interface FeedFiles {
 const REMEMBERED = 1_000;
 const written = new WeakMap<Pick<Log, 'warn'>, LRUCache<string, true>>();
 
-/** Writes sentences about one feed. */
 export type FeedLog = ReturnType<typeof logOfFeed>;
 
 /** The log for sentences about a feed. */

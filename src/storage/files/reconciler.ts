@@ -73,7 +73,6 @@ export class Reconciler {
     return look;
   }
 
-  /** Ends the retries. */
   stopTrying(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);

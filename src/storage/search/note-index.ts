@@ -101,7 +101,6 @@ export class NoteIndex {
     return this.#do.uncompared.all(this.#options.run, after);
   }
 
-  /** Forgets a feed if it has no notes. */
   forgetIfEmpty(name: FeedName): void {
     if (this.#openFeed(name).chunks.size > 0) return;
     this.#closeFeed();
