@@ -78,17 +78,11 @@ export abstract class DatabaseArchive implements Archive {
   }
 
   async addFeed(feed: ArchivedFeed): Promise<Ordered | undefined> {
-    const { name, readId, passwordHash, title, description, showSender, image, changedAt, license } = feed;
-    await this.insertFeed([
-      ...[name, readId, passwordHash ?? null, title, description, showSender, image ?? null, changedAt],
-      ...[
-        license?.text ?? null,
-        license?.id ?? null,
-        feed.keepDays ?? null,
-        feed.keepNotes ?? null,
-        feed.listed,
-      ],
-    ]);
+    const { name, readId, passwordHash = null, title, description, showSender, image = null } = feed;
+    const { changedAt, keepDays = null, keepNotes = null, listed } = feed;
+    const { text = null, id = null } = feed.license ?? {};
+    const settings = [passwordHash, title, description, showSender, image];
+    await this.insertFeed([name, readId, ...settings, changedAt, text, id, keepDays, keepNotes, listed]);
     const [newest] = await this.newestNote(name);
     return newest && orderOf(newest);
   }

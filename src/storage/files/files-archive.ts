@@ -85,23 +85,18 @@ export class FilesArchive implements Archive {
    * Reads everything but the bytes of notes, and cleans up after a crash, as the start of the service does. Throws an error
    * with a sentence for the operator if a part cannot be read or removed.
    */
-  static async open({
-    dir,
-    owner,
-    secret,
-    acceptReadIds = false,
-    log,
-  }: FilesArchiveOptions): Promise<FilesArchive> {
+  static async open(options: FilesArchiveOptions): Promise<FilesArchive> {
+    const { dir, owner, log } = options;
     await mustBeReadable(dir);
     const feeds = await scanAll(dir, () => {}, log);
     if (feeds.length < (await feedNames(dir)).length) throw notOurs();
     refuseUnreadable(feeds.filter(({ files }) => files.storedReadId === UNREADABLE_READ_ID));
     // Settings that the service leaves as they are would be lost.
     for (const { name } of feeds) await readSettingsFile(join(dir, name));
-    const { key, derivation } = haveOwnReadIds(feeds) ? NO_SECRET : await secret();
+    const { key, derivation } = haveOwnReadIds(feeds) ? NO_SECRET : await options.secret();
     const index = new FeedIndex(key, derivation);
     index.addAll(feeds);
-    if (!acceptReadIds) refuseWaiting(index.waiting());
+    if (!options.acceptReadIds) refuseWaiting(index.waiting());
     const retired = (await readText(dir, RETIRED_FILE)).split('\n').filter(isReadId);
     const free = retired.filter((readId) => !index.anyByReadId(readId));
     const parts = { dir, index, writer: new DurableWriter(owner) };
@@ -188,15 +183,8 @@ export class FilesArchive implements Archive {
       );
     }
     const { meta: texts, others } = (meta && (await readMetaFile(folder, file))) ?? NO_META;
-    return {
-      id,
-      type,
-      createdAt,
-      modifiedAt: dateOfFile(found.stamp),
-      meta: texts,
-      others,
-      bytes: found.bytes,
-    };
+    const { bytes, stamp } = found;
+    return { id, type, createdAt, modifiedAt: dateOfFile(stamp), meta: texts, others, bytes };
   }
 
   /** The time of a feed's last change is that of its folder when the service starts. */

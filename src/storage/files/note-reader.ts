@@ -185,12 +185,8 @@ export class NoteReader {
     const found = await this.#readSettled(feed, asked, readNote);
     if (!found) return undefined;
     const { entry, read } = found;
-    const {
-      meta,
-      others,
-      content,
-      stamps: { stamp },
-    } = read;
+    const { meta, others, content } = read;
+    const { stamp } = read.stamps;
     if (!stamp) return this.#absent();
     const { id, type, createdAt } = entry;
     const { size, mtimeMs: modifiedAt } = stamp;

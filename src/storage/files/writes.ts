@@ -294,13 +294,8 @@ async function change(
   if (edit && named && !edit.after) gone.push(named.entry.file);
   if (edit?.after && named) put.push(editedEntry(edit, named, stampOf));
   const marks = marksOf(edit?.after ? [...added, edit.after] : added);
-  return {
-    written: {
-      feed: parts.index.apply(feed, { put, gone, files, marks }),
-      note: stamped(note, stampOf),
-      outcomes,
-    },
-  };
+  const changed = parts.index.apply(feed, { put, gone, files, marks });
+  return { written: { feed: changed, note: stamped(note, stampOf), outcomes } };
 }
 
 /** The note with the date that its file got. */

@@ -219,18 +219,10 @@ export class NoteIndex {
   }
 
   #closeFeed(): void {
-    for (const { first, last, notes, rows, words, lag, id } of this.#open?.changed ?? [])
-      this.#do.setChunk.run(
-        first.createdAt,
-        first.file,
-        last.createdAt,
-        last.file,
-        notes,
-        rows,
-        words,
-        lag,
-        id,
-      );
+    for (const { first, last, notes, rows, words, lag, id } of this.#open?.changed ?? []) {
+      const ends = [first.createdAt, first.file, last.createdAt, last.file] as const;
+      this.#do.setChunk.run(...ends, notes, rows, words, lag, id);
+    }
     this.#open = undefined;
   }
 }
