@@ -14,7 +14,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
  */
 export class Batcher<T> {
   readonly #flush: (items: readonly T[]) => Promise<void> | void;
-  readonly #sizeOf: ((item: T) => number) | undefined;
+  readonly #sizeOf: (item: T) => number;
   #waiting: T[] = [];
   #isScheduled = false;
   #isFlushing = false;
@@ -23,7 +23,7 @@ export class Batcher<T> {
    * @param flush must not fail
    * @param sizeOf about how many bytes an item brings
    */
-  constructor(flush: (items: readonly T[]) => Promise<void> | void, sizeOf?: (item: T) => number) {
+  constructor(flush: (items: readonly T[]) => Promise<void> | void, sizeOf: (item: T) => number = () => 0) {
     this.#flush = flush;
     this.#sizeOf = sizeOf;
   }
@@ -103,7 +103,7 @@ async function settle<I, R>(
 }
 
 /** How many of the first items one batch takes, at least one. */
-export function batchLength<T>(items: readonly T[], sizeOf: (item: T) => number = () => 0): number {
+export function batchLength<T>(items: readonly T[], sizeOf: (item: T) => number): number {
   let bytes = 0;
   let count = 0;
   for (const item of items) {

@@ -30,11 +30,8 @@ export async function lookAtStorage(place: Place): Promise<string> {
 /** Throws the system's error if this process cannot make files in the folder that the settings name. */
 export function mustBeWritable(place: Place): void {
   if (place.storage === 'postgres') return;
-  accessSync(nearest(folderOf(place)), constants.R_OK | constants.W_OK | constants.X_OK);
-}
-
-function folderOf(place: Place): string {
-  return place.storage === 'fs' ? place.dataDir : dirname(databasePath(place));
+  const folder = place.storage === 'fs' ? place.dataDir : dirname(databasePath(place));
+  accessSync(nearest(folder), constants.R_OK | constants.W_OK | constants.X_OK);
 }
 
 /** The folder, or the nearest one above it that is there. */

@@ -417,11 +417,7 @@ function warnOfOddFeeds(index: FeedIndex, log: Pick<Log, 'warn'>): void {
       { feed },
     );
   const names = index.names().filter((name) => ROUTE_NAMES.has(name));
-  if (names.length === 0) return;
-  log.warn(
-    'folders in DATA_DIR are named like an address of the service, so nobody can post to these feeds',
-    {
-      names: names.sort(),
-    },
-  );
+  const message =
+    'folders in DATA_DIR are named like an address of the service, so nobody can post to these feeds';
+  if (names.length > 0) log.warn(message, { names: names.sort() });
 }
