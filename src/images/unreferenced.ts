@@ -4,7 +4,7 @@ import type { PictureRows } from '../storage/picture-rows.ts';
 import { type ImageStore, inParallel, type ListedImage, type StoreKind } from './image-store.ts';
 
 /** Younger unreferenced objects may belong to a post in progress, ms. */
-const LEAST_AGE_MS = 3_600_000;
+const MIN_AGE_MS = 3_600_000;
 /** Requests to the store at once. */
 const AT_ONCE = 16;
 const KEYS_AT_ONCE = 1_000;
@@ -52,7 +52,7 @@ export async function findOrphans(
   const deleted = deletes ? { count: 0, bytes: 0 } : undefined;
   const report = { store: store.kind, unreferenced, deleted, failed: 0, tooRecent: 0, missing: 0 };
   const search = { rows, store, report };
-  const old = (await orUnavailable(() => store.now())) - LEAST_AGE_MS;
+  const old = (await orUnavailable(() => store.now())) - MIN_AGE_MS;
   let before = '';
   for await (const page of pagesOf(store)) {
     await compare(search, page, old);

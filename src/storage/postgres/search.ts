@@ -19,7 +19,7 @@ const CONNECTIONS = 2;
 /** How many of the newest notes are examined one by one first: words that many notes have are found there. */
 const NEAR_NOTES = 1_000;
 /** How many are examined if the index finds too many, because then some of these probably match. */
-const MOST_NOTES = 20_000;
+const MAX_NEAR_NOTES = 20_000;
 const CANCELLED = '57014';
 
 interface FoundRow {
@@ -71,7 +71,7 @@ export class PostgresSearch {
     if (near?.next) return near;
     const all = await this.#positions(ALL, values, limit);
     if (all) return all;
-    const some = near && (await this.#positions(NEAR, [...values, MOST_NOTES], limit));
+    const some = near && (await this.#positions(NEAR, [...values, MAX_NEAR_NOTES], limit));
     if (some?.next) return some;
     throw new Refusal('busy', 'The search takes too long, please try other words.');
   }

@@ -9,7 +9,7 @@ import { COMMIT_LATER, columnsOf, NOW, type Statement, statement, type Transacti
 /** How long the lease of the process that makes words lasts after its last renewal, ms. */
 const LEAD_MS = 3_000;
 /** Longest lease, ms. Losing the lease within a batch doubles its time, because one note may take longer. */
-const MOST_LEAD_MS = 60_000;
+const MAX_LEAD_MS = 60_000;
 /** Limits of a batch: notes, and bytes of their texts, but at least one. */
 const NOTES = 500;
 const BYTES = 2 * 1024 * 1024;
@@ -48,7 +48,7 @@ const LEAD = statement<object>('lead_words')`
   UPDATE note_words_state SET holder = $1, until = ${NOW} + $2
   WHERE ctid = (
     SELECT ctid FROM note_words_state
-    WHERE version = ${SEARCH_VERSION} AND (holder = $1 OR NOT until BETWEEN ${NOW} AND ${NOW} + ${MOST_LEAD_MS})
+    WHERE version = ${SEARCH_VERSION} AND (holder = $1 OR NOT until BETWEEN ${NOW} AND ${NOW} + ${MAX_LEAD_MS})
     FOR UPDATE SKIP LOCKED
   ) RETURNING 1`;
 const LEAVE = statement('leave_words')`UPDATE note_words_state SET until = 0 WHERE holder = $1`;
@@ -131,7 +131,7 @@ export class WordMaker {
       if (!(error instanceof NotLeading)) throw error;
       this.#leadsUntil = 0;
       // Otherwise processes whose notes take longer than the lease would take it from each other for ever.
-      this.#leadMs = Math.min(2 * this.#leadMs, MOST_LEAD_MS);
+      this.#leadMs = Math.min(2 * this.#leadMs, MAX_LEAD_MS);
     }
     return false;
   }

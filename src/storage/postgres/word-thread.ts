@@ -14,7 +14,7 @@ const RESTART_MS = 1_000;
 /** How long the thread may take to end, ms. */
 const CLOSE_MS = 2_000;
 /** The most notes that are remembered as too slow to read, and are indexed as they are written. */
-const MOST_AS_WRITTEN = 1_000;
+const MAX_AS_WRITTEN = 1_000;
 
 /** The `workerData` of the thread. */
 export interface WordThreadData {
@@ -117,7 +117,7 @@ export class WordThread {
   #skip(key: string | undefined): void {
     if (key === undefined) return;
     const [oldest] = this.#asWritten;
-    if (this.#asWritten.size >= MOST_AS_WRITTEN) this.#asWritten.delete(oldest!);
+    if (this.#asWritten.size >= MAX_AS_WRITTEN) this.#asWritten.delete(oldest!);
     this.#asWritten.add(key);
   }
 }

@@ -19,7 +19,7 @@ import { Connection } from './connection.ts';
 /** Pages copied in one step, 8 MiB: between two, the caller may stop it. */
 const STEP_PAGES = 1_024;
 /** Below this the disk of the database counts as full. */
-const LEAST_FREE_BYTES = 64 * 1024 * 1024;
+const MIN_FREE_BYTES = 64 * 1024 * 1024;
 
 /** A backup that cannot be made. The message is a sentence for the operator. */
 export class BackupError extends Error {}
@@ -43,7 +43,7 @@ export async function backUp(database: string, target: string, mayGoOn: () => bo
       const copy = join(part, 'copy');
       await copyDatabase(database, copy, () => {
         const { bavail, bsize } = statfsSync(dirname(realpathSync(database)));
-        if (bavail * bsize < LEAST_FREE_BYTES)
+        if (bavail * bsize < MIN_FREE_BYTES)
           throw new BackupError('The disk of the database is nearly full, so the backup was given up.');
         return mayGoOn();
       });
