@@ -29,10 +29,7 @@ export const command: Command = {
   async run([target], _options, env) {
     if (!target || target.startsWith('-')) throw new WrongArguments();
     const place = readPlace(env);
-    if (place.storage !== 'sqlite') {
-      process.stderr.write(`${ALTERNATIVES[place.storage]}\n`);
-      return 1;
-    }
+    if (place.storage !== 'sqlite') throw new Error(ALTERNATIVES[place.storage]);
     await backUp(databasePath(place), target, untilSignal());
     try {
       markBackup(place.dataDir);

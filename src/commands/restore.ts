@@ -30,10 +30,7 @@ export const command: Command = {
   async run([backup], _options, env) {
     if (!backup || backup.startsWith('-')) throw new WrongArguments();
     const place = readPlace(env);
-    if (place.storage !== 'sqlite') {
-      process.stderr.write(`${ALTERNATIVES[place.storage]}\n`);
-      return 1;
-    }
+    if (place.storage !== 'sqlite') throw new Error(ALTERNATIVES[place.storage]);
     const database = resolve(databasePath(place));
     const aside = await restoreInto(place.dataDir, env, (owner) =>
       restore(backup, database, { owner, mayGoOn: untilSignal() }),
