@@ -26,9 +26,9 @@ export interface ConnectionLimits {
 export const APPLICATION_NAME = 'note-feed';
 
 /** Force index plans, because stale statistics and very large feeds mislead the planner. */
-const BY_INDEX = ['seqscan', 'hashjoin', 'mergejoin'].map(without).join(' ');
+const BY_INDEX = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
 /** Before version 18 the server overestimates these plans and compiles their statements (JIT), which takes longer than running them. */
-const UNCOMPILED = '-c jit=off';
+const UNCOMPILED = 'jit=off';
 
 const types = new TypeOverrides();
 // Ids, dates in ms and counts: all far below 2 ** 53.
@@ -44,11 +44,12 @@ export function connectionOptions(
   { statementMs = STATEMENT_MS, idleMs = STATEMENT_MS, usesBitmaps = false }: ConnectionLimits = {},
 ): ClientConfig {
   const { url: connectionString, options } = parseUrl(url);
+  const plans = planSettings(usesBitmaps).map((setting) => `-c ${setting}`);
   return {
     connectionString,
     application_name: APPLICATION_NAME,
     // The last one counts.
-    options: [options, BY_INDEX, UNCOMPILED, usesBitmaps ? '' : without('bitmapscan')].join(' ').trim(),
+    options: [options, ...plans].join(' ').trim(),
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: statementMs,
     query_timeout: statementMs + ANSWER_MARGIN_MS,
@@ -67,13 +68,11 @@ export function localSettings({
   usesBitmaps = false,
 }: ConnectionLimits = {}): string {
   const times = [`statement_timeout=${statementMs}`, `idle_in_transaction_session_timeout=${idleMs}`];
-  const plans =
-    [BY_INDEX, UNCOMPILED, usesBitmaps ? '' : without('bitmapscan')].join(' ').match(/\w+=\w+/g) ?? [];
-  return [...times, ...plans].map((setting) => `SET LOCAL ${setting}`).join('; ');
+  return [...times, ...planSettings(usesBitmaps)].map((setting) => `SET LOCAL ${setting}`).join('; ');
 }
 
-function without(plan: string): string {
-  return `-c enable_${plan}=off`;
+function planSettings(usesBitmaps: boolean): string[] {
+  return [...BY_INDEX, UNCOMPILED, ...(usesBitmaps ? [] : ['enable_bitmapscan=off'])];
 }
 
 /** A connection outside of any pool, to the host that takes writes; it throws what the client does. */
