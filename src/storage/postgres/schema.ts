@@ -138,7 +138,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /** Held while tables are made or upgraded: any number that nothing else uses. */
 export const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
-export const MIGRATION_MS = 30 * 60_000;
+const MIGRATION_MS = 30 * 60_000;
 export const VERSION_TABLE = 'note_feed_schema';
 const CREATED_TABLES = /CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
 
@@ -160,10 +160,7 @@ export async function migrate(
   url: string,
   { keepDays, maxBytes = 0, maxFeeds = 0 }: Limits = {},
 ): Promise<void> {
-  const client = await connect(url, { statementMs: MIGRATION_MS });
-  try {
-    await client.query(BEGIN);
-    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+  await withAdvisoryLock(url, MIGRATION_LOCK, async (client) => {
     const version = await versionOf(client);
     for (const sql of MIGRATIONS.slice(version)) await client.query(sql);
     await client.query(`UPDATE ${VERSION_TABLE} SET version = $1 WHERE version <> $1`, [SCHEMA_VERSION]);
@@ -171,6 +168,21 @@ export async function migrate(
     await client.query('DELETE FROM feed_changes WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())');
     if (keepDays !== undefined) await keepDaysOf(client, keepDays);
     if (maxBytes > 0 || maxFeeds > 0) await countAll(client, maxBytes > 0);
+  });
+}
+
+/** Runs a transaction while no other process has the lock. A pooler would keep a lock of a connection when its client is gone. */
+export async function withAdvisoryLock(
+  url: string,
+  lock: number,
+  work: (client: Client) => Promise<unknown>,
+): Promise<void> {
+  const client = await connect(url, { statementMs: MIGRATION_MS });
+  try {
+    await client.query(BEGIN);
+    await client.query('SET LOCAL client_min_messages = error');
+    await client.query('SELECT pg_advisory_xact_lock($1)', [lock]);
+    await work(client);
     await client.query('COMMIT');
   } finally {
     await client.end();

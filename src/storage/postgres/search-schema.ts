@@ -1,7 +1,4 @@
-import type { Client } from 'pg';
-import { connect } from './connection-options.ts';
-import { MIGRATION_LOCK, MIGRATION_MS } from './schema.ts';
-import { BEGIN } from './transaction.ts';
+import { MIGRATION_LOCK, withAdvisoryLock } from './schema.ts';
 
 /** The version of the rules that split notes into words. If the database has words of another version, all are made again. */
 export const SEARCH_VERSION = 1;
@@ -93,7 +90,7 @@ const PARTS = `
  * Throws what the client does.
  */
 export function ensureSearch(url: string): Promise<void> {
-  return alone(url, MIGRATION_LOCK, async (client) => {
+  return withAdvisoryLock(url, MIGRATION_LOCK, async (client) => {
     const { rows: parts } = await client.query<{ are_there: boolean }>(PARTS);
     const { rows } = parts[0]!.are_there
       ? await client.query<{ version: number }>('SELECT version FROM note_words_state')
@@ -108,11 +105,11 @@ export function ensureSearch(url: string): Promise<void> {
 
 /** Makes the index of words, unless it is there; that takes minutes where there are millions of notes. Throws what the client does. */
 export function ensureWordIndex(url: string): Promise<void> {
-  return alone(url, INDEX_LOCK, async (client) => {
-    await client.query(
+  return withAdvisoryLock(url, INDEX_LOCK, (client) =>
+    client.query(
       `CREATE INDEX IF NOT EXISTS ${WORD_INDEX} ON note_words USING gin ((ARRAY[feed]), words) WITH (fastupdate = off)`,
-    );
-  });
+    ),
+  );
 }
 
 /** Removes all that the search needs. Throws what the client does. */
@@ -122,21 +119,5 @@ export async function dropSearch(url: string): Promise<void> {
   );
   // One after the other, so that none is locked while another one is waited for.
   for (const part of ['FUNCTION IF EXISTS note_words_change CASCADE', ...tables])
-    await alone(url, MIGRATION_LOCK, async (client) => {
-      await client.query(`DROP ${part}`);
-    });
-}
-
-/** Runs a transaction while no other process has the lock. A pooler would keep a lock of a connection when its client is gone. */
-async function alone(url: string, lock: number, work: (client: Client) => Promise<void>): Promise<void> {
-  const client = await connect(url, { statementMs: MIGRATION_MS });
-  try {
-    await client.query(BEGIN);
-    await client.query('SET LOCAL client_min_messages = error');
-    await client.query('SELECT pg_advisory_xact_lock($1)', [lock]);
-    await work(client);
-    await client.query('COMMIT');
-  } finally {
-    await client.end();
-  }
+    await withAdvisoryLock(url, MIGRATION_LOCK, (client) => client.query(`DROP ${part}`));
 }
