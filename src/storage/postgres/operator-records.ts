@@ -37,12 +37,7 @@ export function recordReads(
  */
 export function addRecord(transaction: Transaction, record: OperatorRecord): Promise<boolean> {
   const { kind, key, value, at } = record;
-  return changeRecord(
-    transaction,
-    record,
-    true,
-    async () => (await transaction.run(ADD, [kind, key, value, at])).length > 0,
-  );
+  return changeRecord(transaction, record, true, () => transaction.run(ADD, [kind, key, value, at]));
 }
 
 /**
@@ -54,12 +49,7 @@ export function removeRecord(
   kind: OperatorRecordKind,
   key: string,
 ): Promise<boolean> {
-  return changeRecord(
-    transaction,
-    { kind, key },
-    false,
-    async () => (await transaction.run(REMOVE, [kind, key])).length > 0,
-  );
+  return changeRecord(transaction, { kind, key }, false, () => transaction.run(REMOVE, [kind, key]));
 }
 
 /**
@@ -70,14 +60,14 @@ async function changeRecord(
   transaction: Transaction,
   { kind, key: name }: Pick<OperatorRecord, 'kind' | 'key'>,
   isBlocked: boolean,
-  change: () => Promise<boolean>,
+  change: () => Promise<readonly object[]>,
 ): Promise<boolean> {
   if (kind === 'picture' && isBlocked) transaction.send(LOCK_BLOCKS, []);
-  if (kind !== 'name') return change();
+  if (kind !== 'name') return (await change()).length > 0;
   const [row] = await transaction.run(LOCK_FEEDS, [[name as FeedName]]);
   transaction.send(LOCK_BLOCKS, []);
   if (!row && (await transaction.run(IS_THERE, [name])).length > 0) throw new LostRace();
-  const isDone = await change();
+  const isDone = (await change()).length > 0;
   if (!isDone || !row) return isDone;
   const { key, changedAt, readId } = datedNow(feedOf(row));
   transaction.send(SET_BLOCKED, [key, isBlocked, changedAt]);
