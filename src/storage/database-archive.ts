@@ -88,15 +88,19 @@ export abstract class DatabaseArchive implements Archive {
   }
 }
 
-/** The value of `due_at` of a feed that gets these notes: 0 if the service has to find out; null if that stays as it is. */
-export function dueWith({ keepDays, keepNotes }: ArchivedFeed, notes: readonly ArchivedNote[]): 0 | null {
+/**
+ * What notes add to the counts of a feed that gets them: notes, pictures and bytes. The last value is that of its `due_at`: 0 if the
+ * service has to find out; null if that stays as it is.
+ */
+export function countsOf(
+  { keepDays, keepNotes }: ArchivedFeed,
+  notes: readonly ArchivedNote[],
+): [notes: number, pictures: number, bytes: number, dueAt: 0 | null] {
+  const pictures = notes.filter(({ type }) => type !== 'md').length;
+  const bytes = notes.reduce((sum, note) => sum + note.bytes.byteLength, 0);
   const isLimited = (keepDays ?? keepNotes) !== undefined;
-  return isLimited || notes.some(({ meta }) => meta.expires !== undefined) ? 0 : null;
-}
-
-/** The bytes of notes together. */
-export function bytesOf(notes: readonly ArchivedNote[]): number {
-  return notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+  const mayBeDue = isLimited || notes.some(({ meta }) => meta.expires !== undefined);
+  return [notes.length, pictures, bytes, mayBeDue ? 0 : null];
 }
 
 /** All rows after `first`, read page by page. */

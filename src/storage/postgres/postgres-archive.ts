@@ -3,9 +3,8 @@ import type { ArchivedFeed, ArchivedNote, ImageSource } from '../archive.ts';
 import {
   ARCHIVED_COLUMNS,
   archivedRow,
-  bytesOf,
+  countsOf,
   DatabaseArchive,
-  dueWith,
   type SortColumns,
   type WholeNoteRow,
 } from '../database-archive.ts';
@@ -106,9 +105,7 @@ export class PostgresArchive extends DatabaseArchive {
 
   addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
     return this.#write(async (transaction) => {
-      const images = notes.filter(({ type }) => type !== 'md').length;
-      const values = [feed.name, notes.length, images, bytesOf(notes), dueWith(feed, notes)];
-      const [row] = await transaction.run(COUNT, values);
+      const [row] = await transaction.run(COUNT, [feed.name, ...countsOf(feed, notes)]);
       // One dated ahead would otherwise be the last to come until its date.
       const now = Date.now();
       await insertNotes(

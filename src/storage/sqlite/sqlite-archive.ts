@@ -4,9 +4,8 @@ import type { ArchivedFeed, ArchivedNote, ImageSource } from '../archive.ts';
 import {
   ARCHIVED_COLUMNS,
   archivedRow,
-  bytesOf,
+  countsOf,
   DatabaseArchive,
-  dueWith,
   type SortColumns,
   type WholeNoteRow,
 } from '../database-archive.ts';
@@ -61,8 +60,7 @@ export class SqliteArchive extends DatabaseArchive {
     this.#db.transaction(() => {
       const { id } = this.#sql.feedId.get(feed.name)!;
       for (const note of notes) this.#notes.insert(archivedRow(id, note));
-      const images = notes.filter(({ type }) => type !== 'md').length;
-      this.#sql.count.run(notes.length, images, bytesOf(notes), dueWith(feed, notes), id);
+      this.#sql.count.run(...countsOf(feed, notes), id);
     })();
     this.#log.bound();
   }
