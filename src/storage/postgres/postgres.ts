@@ -49,14 +49,9 @@ const UNSURE_MS = 60_000;
 /** How often a command is decided again, because another transaction took its name or read id. */
 const MAX_ATTEMPTS = 5;
 
-export interface PostgresOptions {
+export interface PostgresOptions extends Omit<WritingRules, 'isLicenseValid'> {
   /** The database, `postgres://…`. A secret: it holds a password. */
   readonly url: string;
-  /** The most feeds there may be; 0 is no limit. */
-  readonly maxFeeds: number;
-  /** The most bytes that the notes of all feeds may have; 0 is no limit. */
-  readonly maxBytes: number;
-  readonly keepDays: number;
   /** Checks licenses; undefined where none is needed. */
   readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn'>;

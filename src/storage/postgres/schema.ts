@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import type { WritingRules } from '../../writing/decide.ts';
 import { newerSchema } from '../failures.ts';
 import { connect } from './connection-options.ts';
 import { UnusableDatabase } from './failures.ts';
@@ -142,23 +143,14 @@ const MIGRATION_MS = 30 * 60_000;
 export const VERSION_TABLE = 'note_feed_schema';
 const CREATED_TABLES = /CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
 
-/** Limits of the instance; 0 is none. */
-interface Limits {
-  /** The days that any feed keeps its notes; if they are others than before, every feed is swept anew. */
-  readonly keepDays?: number;
-  /** The most bytes that the notes of all feeds may have. */
-  readonly maxBytes?: number;
-  /** The most feeds. */
-  readonly maxFeeds?: number;
-}
-
 /**
  * Brings a database to the version of this program, all in one transaction; several may do so at once. Throws
  * `UnusableDatabase` for one of a newer version or of something else, and any other error as the client does.
+ * @param limits if `keepDays` are others than before, every feed is swept anew
  */
 export async function migrate(
   url: string,
-  { keepDays, maxBytes = 0, maxFeeds = 0 }: Limits = {},
+  { keepDays, maxBytes = 0, maxFeeds = 0 }: Partial<Omit<WritingRules, 'isLicenseValid'>> = {},
 ): Promise<void> {
   await withAdvisoryLock(url, MIGRATION_LOCK, async (client) => {
     const version = await versionOf(client);

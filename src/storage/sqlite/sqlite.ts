@@ -7,6 +7,7 @@ import { Refusal } from '../../refusals.ts';
 import { cannotBeUsed } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Command, withContents } from '../../writing/command.ts';
+import type { WritingRules } from '../../writing/decide.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
 import { storeUnavailable } from '../failures.ts';
@@ -26,16 +27,11 @@ import type { Pictures } from './pictures.ts';
 import type { Reads } from './reads.ts';
 import type { RecordReply, Writes } from './writes.ts';
 
-export interface SqliteOptions {
+export interface SqliteOptions extends Omit<WritingRules, 'isLicenseValid'> {
   /** The database file; created if there is none. */
   readonly file: string;
   /** Who owns the files made; the process's own user when absent. */
   readonly owner?: Owner | undefined;
-  /** The most feeds there may be; 0 is no limit. */
-  readonly maxFeeds: number;
-  /** The most bytes that the notes of all feeds may have; 0 is no limit. */
-  readonly maxBytes: number;
-  readonly keepDays: number;
   /** By which the thread that writes checks licenses; undefined where none is needed. */
   readonly licenseKeys?: readonly PublicKeyText[] | undefined;
   /** Whether notes are searched; not by default. */
@@ -64,12 +60,8 @@ export interface SqliteReaderData {
 }
 
 /** What the thread that writes is started with. */
-export interface SqliteWriterData {
+export interface SqliteWriterData extends Omit<WritingRules, 'isLicenseValid'> {
   readonly path: string;
-  /** 0 is no limit, here and below. */
-  readonly maxFeeds: number;
-  readonly maxBytes: number;
-  readonly keepDays: number;
   /** Public keys of licenses; undefined if none is needed. */
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
   /** Only at the first start: later a database without tables has lost them, and is not to become an empty one. */
