@@ -22,10 +22,10 @@ const PLACE = 'type > 0 AND (created_at, feed, id, type) < (?, ?, ?, ?)';
  * within a transaction of the caller.
  */
 export class Pictures {
-  readonly #sql: ReturnType<typeof readingStatements> & ReturnType<typeof changingStatements>;
+  readonly #sql: ReturnType<typeof prepareStatements>;
 
   constructor(db: Database) {
-    this.#sql = { ...readingStatements(db), ...changingStatements(db) };
+    this.#sql = prepareStatements(db);
   }
 
   pictures(after: PicturePlace | undefined, limit: number): PicturePage {
@@ -113,7 +113,7 @@ export class Pictures {
   }
 }
 
-function readingStatements(db: Database) {
+function prepareStatements(db: Database) {
   const prepare = preparer(db);
   type Place = [createdAt: number, feed: number, id: string, type: number];
   return {
@@ -130,12 +130,6 @@ function readingStatements(db: Database) {
       SELECT key FROM freed_keys WHERE due_at IS NULL AND key > ? ORDER BY key LIMIT ?`,
     countFreed: prepare<[], { count: number }>`
       SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL`,
-  };
-}
-
-function changingStatements(db: Database) {
-  const prepare = preparer(db);
-  return {
     free: prepare<[ImageKey, number | null]>`
       INSERT INTO freed_keys (key, due_at) VALUES (?, ?)
       ON CONFLICT (key) DO UPDATE SET due_at = iif(attempts < 0, NULL, excluded.due_at), attempts = 0`,
