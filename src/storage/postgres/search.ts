@@ -10,7 +10,7 @@ import { Database } from './database.ts';
 import { NO_TABLES } from './failures.ts';
 import { tsqueryOf } from './note-tokens.ts';
 import { NEWEST_FIRST } from './reads.ts';
-import { ALL_FEEDS, MARK_FEED, SEARCH_VERSION, WORD_INDEX } from './search-schema.ts';
+import { ALL_FEEDS, HAS_MARKS, SEARCH_VERSION, WORD_INDEX } from './search-schema.ts';
 import { statement } from './transaction.ts';
 
 /** How long each of the statements of a search may take, ms; there are three at most. */
@@ -39,8 +39,7 @@ const foundFrom = (keys: string) => `
   SELECT state.*, found.*
   FROM (
     SELECT coalesce((SELECT version = ${SEARCH_VERSION} AND feed = ${ALL_FEEDS} FROM note_words_state), false)
-        AND EXISTS (SELECT FROM note_words WHERE feed = ${MARK_FEED})
-        AND EXISTS (SELECT FROM words_to_make WHERE feed = ${MARK_FEED})
+        AND ${HAS_MARKS}
         AND to_regclass('${WORD_INDEX}') IS NOT NULL AS is_ready,
       NOT EXISTS (SELECT FROM words_to_make WHERE feed = $1::bigint) AS is_current
   ) AS state LEFT JOIN (${keys} ORDER BY ${NEWEST_FIRST} LIMIT $7) AS found ON true ORDER BY ${NEWEST_FIRST}`;
@@ -82,11 +81,11 @@ export class PostgresSearch {
 
   /** Undefined if it takes too long. */
   async #positions(
-    statement: typeof NEAR,
+    query: typeof NEAR,
     values: unknown[],
     limit: number,
   ): Promise<FoundPositions | undefined> {
-    const rows = await this.#database.read(statement, values).catch((error: Error) => {
+    const rows = await this.#database.read(query, values).catch((error: Error) => {
       const code = errorCode(error.cause) ?? '';
       if (code === CANCELLED) return undefined;
       if (NO_TABLES.test(code)) throw beingMade();

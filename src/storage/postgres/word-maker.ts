@@ -3,7 +3,7 @@ import type { NoteId } from '../../feeds/names.ts';
 import type { NoteMeta } from '../../feeds/note.ts';
 import { metaOf } from '../rows.ts';
 import type { Database } from './database.ts';
-import { ALL_FEEDS, MARK_FEED, SEARCH_VERSION, WORD_INDEX } from './search-schema.ts';
+import { ALL_FEEDS, HAS_MARKS, MARK_FEED, SEARCH_VERSION, WORD_INDEX } from './search-schema.ts';
 import { COMMIT_LATER, columnsOf, NOW, type Statement, statement, type Transaction } from './transaction.ts';
 
 /** How long the lease of the process that makes words lasts after its last renewal, ms. */
@@ -57,8 +57,7 @@ const HELD = statement<object>('words_held')`
 const QUEUED = statement<QueuedKey>('queued_words')`
   SELECT seq, ${KEY} FROM words_to_make WHERE feed <> ${MARK_FEED} ORDER BY seq LIMIT ${NOTES}`;
 const DONE_UP_TO = statement<NoteKey & { is_whole: boolean }>('words_up_to')`
-  SELECT ${KEY}, EXISTS (SELECT FROM note_words WHERE feed = ${MARK_FEED})
-    AND EXISTS (SELECT FROM words_to_make WHERE feed = ${MARK_FEED})
+  SELECT ${KEY}, ${HAS_MARKS}
     AND (feed < ${ALL_FEEDS} OR to_regclass('${WORD_INDEX}') IS NOT NULL) AS is_whole
   FROM note_words_state`;
 const NEXT = statement<NoteKey>('next_words')`
