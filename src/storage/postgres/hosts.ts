@@ -106,14 +106,14 @@ export class Hosts extends EventEmitter<{ promoted: [] }> {
 }
 
 /** All connections to a database have to agree which host is the newest. */
-const known = new Map<string, Hosts>();
+const hostsByUrl = new Map<string, Hosts>();
 
 /** What is known here of the hosts of a URL; undefined if it names one only. */
 export function hostsOf(url: string): Hosts | undefined {
   const urls = hostUrls(url) ?? [];
   if (urls.length < 2) return undefined;
-  const hosts = known.get(url) ?? new Hosts(urls);
-  known.set(url, hosts);
+  const hosts = hostsByUrl.get(url) ?? new Hosts(urls);
+  hostsByUrl.set(url, hosts);
   return hosts;
 }
 
