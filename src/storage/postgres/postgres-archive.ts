@@ -16,7 +16,7 @@ import { addToCounts } from './feed-counts.ts';
 import { MOVE_TABLE } from './move-lock.ts';
 import { insertNotes } from './note-rows.ts';
 import { migrate } from './schema.ts';
-import { COMMIT_LATER, type Statement, statement, type Transaction } from './transaction.ts';
+import { COMMIT_LATER, columnsOf, type Statement, statement, type Transaction } from './transaction.ts';
 
 /** Limits of one answer: rows, and bytes of notes, but at least one note. */
 const ROWS = 100;
@@ -126,8 +126,7 @@ export class PostgresArchive extends DatabaseArchive {
 
   addRecords(records: readonly OperatorRecord[]): Promise<void> {
     return this.#write(async (transaction) => {
-      const column = <M extends keyof OperatorRecord>(member: M) => records.map((one) => one[member]);
-      transaction.send(ADD_RECORDS, [column('kind'), column('key'), column('value'), column('at')]);
+      transaction.send(ADD_RECORDS, columnsOf(records, 'kind', 'key', 'value', 'at'));
       const names = records.filter(({ kind }) => kind === 'name').map(({ key }) => key);
       transaction.send(CLOSE_FEEDS, [names]);
     });

@@ -47,7 +47,7 @@ import type { Database } from './database.ts';
 import { mayWorkAlone } from './failures.ts';
 import { CONTENTLESS_COLUMNS, isLive, NOTE_COLUMNS, OF_FEED } from './note-rows.ts';
 import { listFeeds, totals } from './overview.ts';
-import { columnsOf, statement } from './transaction.ts';
+import { columnsOf, statement, transposed } from './transaction.ts';
 
 const NO_NOTES: Page = { notes: [], next: undefined };
 /** Bytes of text that a page is expected to have, which bounds the pages of one statement. Most have far less. */
@@ -325,11 +325,6 @@ function batched<I, R, Row extends Numbered>(
     }
   };
   return new BatchedCalls(answer, sizeOf);
-}
-
-/** The columns of rows. */
-function transposed(rows: readonly (readonly unknown[])[]): unknown[][] {
-  return rows[0]!.map((_, column) => rows.map((row) => row[column]));
 }
 
 function pageOfRows(rows: readonly PageRow[], limit: number): FeedPage | undefined {

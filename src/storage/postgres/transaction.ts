@@ -44,6 +44,11 @@ export function columnsOf<R>(rows: readonly R[], ...names: readonly (keyof R)[])
   return names.map((name) => rows.map((row) => row[name]));
 }
 
+/** The same of rows that are lists, of which there is at least one. */
+export function transposed(rows: readonly (readonly unknown[])[]): unknown[][] {
+  return rows[0]!.map((_, column) => rows.map((row) => row[column]));
+}
+
 /**
  * The statements of one transaction. They go out in their order without waiting for those before, those of one turn
  * together. The first failure is the transaction's: nothing is sent after it, and what was sent with it fails because

@@ -47,7 +47,7 @@ import {
   NOTE_COLUMNS,
 } from './note-rows.ts';
 import { freeKeys } from './picture-rows.ts';
-import { columnsOf, LostRace, statement, type Transaction } from './transaction.ts';
+import { columnsOf, LostRace, statement, type Transaction, transposed } from './transaction.ts';
 
 /** The advisory lock of closed names and pictures, held for one transaction: any number that nothing else uses. */
 export const BLOCKS_LOCK = 6_478_236_894;
@@ -322,10 +322,8 @@ export class Writes {
     if (made.length === 0) return keys;
     for (const { effects } of made)
       if (effects.reclaimsReadId) this.#transaction.send(FREE_READ_ID, [effects.feed.readId, randomReadId()]);
-    const names = made.map(({ effects }) => effects.feed.name);
-    const settings = made.map(({ effects }) => settingColumns(effects.feed));
-    const values = columnsOf(settings, ...(Object.keys(settings[0]!) as (keyof (typeof settings)[0])[]));
-    const rows = await this.#transaction.run(MAKE, [names, ...values]);
+    const values = made.map(({ effects: { feed } }) => [feed.name, ...Object.values(settingColumns(feed))]);
+    const rows = await this.#transaction.run(MAKE, transposed(values));
     if (rows.length < made.length) throw new LostRace();
     for (const { id, name } of rows) keys.set(this.#open.get(name)!, String(id));
     this.#moreFeeds += rows.length;
