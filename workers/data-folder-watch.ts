@@ -98,8 +98,8 @@ export class DataFolderWatch {
     const used = this.#overFolders.advance(TICK_BUDGET / 2, performance.now());
     this.#overFiles.advance(TICK_BUDGET - used, performance.now());
     this.#send();
-    const wait = Math.min(this.#overFolders.dueAt, this.#overFiles.dueAt) - performance.now();
-    setTimeout(() => this.#tick(), Math.max(TICK_MS, wait));
+    const dueInMs = Math.min(this.#overFolders.dueAt, this.#overFiles.dueAt) - performance.now();
+    setTimeout(() => this.#tick(), Math.max(TICK_MS, dueInMs));
   }
 
   *#lookAtFolders(): Generator<void> {
