@@ -4,11 +4,11 @@ import type { ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import { findMatch, type Match } from '../search/match.ts';
 import { queryKey, type SearchQuery } from '../search/query.ts';
-import { KeyedLimit, ranOutOfMemory, TaskTimeout } from '../worker-pool.ts';
+import { KeyedLimit } from '../worker-pool.ts';
 import { noteEtag } from '../writing/etags.ts';
 import { CpuLimit } from './cpu-limit.ts';
+import { type Lane, NO_LIMIT, REMEMBERED_SLOW, type RenderingPools, runLane, runTask } from './lanes.ts';
 import { AT_ONCE_MS, areQuick } from './render-at-once.ts';
-import type { RenderingPools } from './renderer.ts';
 import { type NoteToSearch, READING_MS, searchedNote, searchedWithText } from './searched-note.ts';
 import { ownBytes } from './views/compose.ts';
 
@@ -33,32 +33,13 @@ export interface ThreadJudgement extends Judgement {
   readonly text?: string;
 }
 
-/** A kind of task. A text that is too slow in one is for the next. */
-interface Lane {
-  readonly pool: 'parsing' | 'slowParsing';
-  /** CPU time of each text, ms. A task takes texts until they have taken as much together. */
-  readonly ms: number;
-  /** The longest text, with what else of its note is searched, in bytes or characters. */
-  readonly maxLength: number;
-  /** The most texts of a task. */
-  readonly maxTexts: number;
-  /** The most texts that one search finds too slow here; the others are judged as written. */
-  readonly maxSlow: number;
-  readonly isAsWritten: boolean;
-}
-
-const NO_LIMIT = Number.POSITIVE_INFINITY;
 /** The lanes use the threads of the renderer. Unlike there, a text that is too slow in the second lane is judged as written. */
-const LANES: readonly Lane[] = [
+const LANES: readonly (Lane & Pick<NotesToJudge, 'isAsWritten'>)[] = [
   { pool: 'parsing', ms: 10, maxLength: 8 * 1024, maxTexts: 50, maxSlow: NO_LIMIT, isAsWritten: false },
   { pool: 'slowParsing', ms: READING_MS, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: 4, isAsWritten: false },
   { pool: 'slowParsing', ms: 2_000, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: NO_LIMIT, isAsWritten: true },
 ];
 const AS_WRITTEN = LANES.length - 1;
-/** CPU time of a task beyond twice its limit, after which its thread is ended, ms. */
-const HARD_LIMIT_MS = 300;
-/** Texts that were too slow, which are remembered. */
-const REMEMBERED_SLOW = 10_000;
 /** Known texts, titles and alternative texts with at most so many characters together are judged on the event loop: 1 ms. */
 const MAX_AT_ONCE = 16 * 1024;
 /** Size of the judgements that are kept, and of the texts, in bytes. */
@@ -80,7 +61,7 @@ interface Asked {
 
 /** Judges each note once by a query: short ones on the event loop, others on threads. */
 export class Matches {
-  readonly #pools: Pick<RenderingPools, Lane['pool']>;
+  readonly #pools: RenderingPools;
   /** By query and note. */
   readonly #judgements = new LRUCache<string, Judgement>({
     maxSize: KEPT_BYTES,
@@ -96,7 +77,7 @@ export class Matches {
   readonly #lanes = new LRUCache<string, number>({ max: REMEMBERED_SLOW });
   readonly #turns = LANES.map(() => new KeyedLimit(1));
 
-  constructor(pools: Pick<RenderingPools, Lane['pool']>) {
+  constructor(pools: RenderingPools) {
     this.#pools = pools;
   }
 
@@ -137,15 +118,12 @@ export class Matches {
   }
 
   /** Judges those of the notes whose lane it is, in as many tasks as it takes. */
-  async #runLane(lane: number, query: SearchQuery, notes: readonly Asked[], readId: ReadId): Promise<void> {
-    const { maxSlow, maxTexts } = LANES[lane]!;
-    const mine = () =>
+  #runLane(lane: number, query: SearchQuery, notes: readonly Asked[], readId: ReadId): Promise<void> {
+    const left = () =>
       notes.filter((one) => isUnknown(one) && (lane === AS_WRITTEN || this.#laneOf(one) === lane));
-    let slow = 0;
-    while (slow < maxSlow && mine().length > 0)
-      await this.#turns[lane]!.run(readId, async () => {
-        slow += await this.#runTask(lane, query, mine().slice(0, maxTexts));
-      });
+    return runLane(LANES[lane]!, this.#turns[lane]!, readId, left, (some) =>
+      this.#runTask(lane, query, some),
+    );
   }
 
   #laneOf({ note, etag, lane }: Asked): number {
@@ -156,14 +134,9 @@ export class Matches {
   async #runTask(lane: number, query: SearchQuery, notes: readonly Asked[]): Promise<number> {
     const { pool, ms, isAsWritten } = LANES[lane]!;
     const task: NotesToJudge = { query, notes: notes.map(({ note }) => searchedPart(note)), ms, isAsWritten };
-    const limit = { ms: 2 * ms + HARD_LIMIT_MS, counts: 'cpu time' } as const;
-    const judged = await this.#pools[pool]
-      .run('find-matches', task, { limit })
-      .then((result) => result as (ThreadJudgement | undefined)[])
-      .catch((cause) => {
-        if (!(cause instanceof TaskTimeout) && !ranOutOfMemory(cause)) throw cause;
-        return notes.map(() => undefined);
-      });
+    const judged =
+      (await runTask<(ThreadJudgement | undefined)[]>(this.#pools[pool], 'find-matches', task)) ??
+      notes.map(() => undefined);
     let slow = 0;
     for (const [n, judgement] of judged.entries()) {
       const asked = notes[n]!;

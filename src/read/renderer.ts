@@ -4,7 +4,8 @@ import type { ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import type { Coding } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
-import { KeyedLimit, ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
+import { KeyedLimit } from '../worker-pool.ts';
+import { type Lane, NO_LIMIT, REMEMBERED_SLOW, type RenderingPools, runLane, runTask } from './lanes.ts';
 import { unrendered } from './note-html.ts';
 import { htmlLength, type Rendered } from './note-text.ts';
 import { titlesAtOnce } from './note-title.ts';
@@ -18,9 +19,6 @@ import {
   withNotes,
 } from './views/compose.ts';
 import type { TitledNote, ViewNote } from './views/document.ts';
-
-/** The pools that render texts, for fast ones first. */
-export type RenderingPools = Readonly<Record<'parsing' | 'slowParsing' | 'slowestParsing', WorkerPool>>;
 
 /** Texts to render: these, or those of a view that are not rendered yet. */
 export type UnrenderedTexts = {
@@ -38,33 +36,14 @@ export interface RenderedTexts {
   readonly composed?: Composed;
 }
 
-/** A kind of task on threads of its own. */
-interface Lane {
-  readonly pool: keyof RenderingPools;
-  /** CPU time of each text, ms. A task takes texts until they have taken as much together. */
-  readonly ms: number;
-  /** The longest text, bytes. */
-  readonly maxBytes: number;
-  /** The most texts of a task. */
-  readonly maxTexts: number;
-  /** The most texts that one reader finds too slow here; the others are for the next. */
-  readonly maxSlow: number;
-}
-
 /**
  * Each text starts in the first lane that takes its length, and starts again in the next if it takes too long; behind the last
  * lane it is shown as its text. So usual texts wait only for tasks as short as their own, whatever texts others have.
  */
 const LANES: readonly Lane[] = [
-  { pool: 'parsing', ms: 10, maxBytes: 8 * 1024, maxTexts: 50, maxSlow: Number.POSITIVE_INFINITY },
-  { pool: 'slowParsing', ms: 250, maxBytes: Number.POSITIVE_INFINITY, maxTexts: 1, maxSlow: 4 },
-  {
-    pool: 'slowestParsing',
-    ms: 2_000,
-    maxBytes: Number.POSITIVE_INFINITY,
-    maxTexts: 1,
-    maxSlow: Number.POSITIVE_INFINITY,
-  },
+  { pool: 'parsing', ms: 10, maxLength: 8 * 1024, maxTexts: 50, maxSlow: NO_LIMIT },
+  { pool: 'slowParsing', ms: 250, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: 4 },
+  { pool: 'slowestParsing', ms: 2_000, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: NO_LIMIT },
 ];
 const LAST_LANE = LANES.length - 1;
 /**
@@ -72,10 +51,6 @@ const LAST_LANE = LANES.length - 1;
  * must never be shown as text. So the texts of a feed hold its readers for 1 s of CPU each in the second lane, and this time.
  */
 const PATIENCE_MS = 4_000;
-/** CPU time after which the thread is ended, ms. Texts are ended by then, but for a few that the parser never returns from. */
-const HARD_LIMIT_MS = 300;
-/** Texts that were too slow, which are remembered. */
-const REMEMBERED_SLOW = 10_000;
 
 /** A feed with all its notes rendered or shown as text. */
 export interface RenderedFeed {
@@ -267,15 +242,11 @@ export class Renderer {
   }
 
   /** Renders those of the texts whose lane it is, in as many tasks as it takes. */
-  async #runLane(lane: number, request: RenderRequest): Promise<void> {
-    const { maxSlow, maxTexts } = LANES[lane]!;
-    const mine = () => request.texts.filter((text) => this.#laneOf(text) === lane);
-    let slow = 0;
-    while (!request.isOver && slow < maxSlow && mine().length > 0)
-      await this.#turns[lane]!.run(request.key, async () => {
-        const texts = request.isOver ? [] : mine().slice(0, maxTexts);
-        if (texts.length > 0) slow += await this.#runTask(lane, texts, request);
-      });
+  #runLane(lane: number, request: RenderRequest): Promise<void> {
+    const left = () => (request.isOver ? [] : request.texts.filter((text) => this.#laneOf(text) === lane));
+    return runLane(LANES[lane]!, this.#turns[lane]!, request.key, left, (texts) =>
+      this.#runTask(lane, texts, request),
+    );
   }
 
   /** Undefined if the text is rendered, maybe for another reader. */
@@ -283,27 +254,19 @@ export class Renderer {
     text.rendered ??= this.#known(text);
     if (text.rendered !== undefined) return undefined;
     const { length } = text.content;
-    return this.#nextLane.get(text.sha256) ?? LANES.findIndex(({ maxBytes }) => length <= maxBytes);
+    return this.#nextLane.get(text.sha256) ?? LANES.findIndex(({ maxLength }) => length <= maxLength);
   }
 
   /** Renders as many of the texts as a task takes. Returns how many were too slow. */
   async #runTask(lane: number, texts: readonly Text[], request: RenderRequest): Promise<number> {
     const { pool, ms } = LANES[lane]!;
-    const limit = { ms: 2 * ms + HARD_LIMIT_MS, counts: 'cpu time' } as const;
     const isLast = texts.length === request.texts.filter((text) => !isRendered(text)).length;
     const task: UnrenderedTexts =
       lane === 0 && isLast && request.view
         ? { view: request.view(), ms }
         : { contents: texts.map(({ content }) => ownBytes(content)), ms };
-    const { signal } = request;
-    const { rendered, composed } = await this.#pools[pool]
-      .run('render-texts', task, { limit, signal })
-      .then((result) => result as RenderedTexts)
-      .catch((cause): RenderedTexts => {
-        if (cause instanceof TaskTimeout || ranOutOfMemory(cause))
-          return { rendered: texts.map(() => undefined) };
-        throw cause;
-      });
+    const result = await runTask<RenderedTexts>(this.#pools[pool], 'render-texts', task, request.signal);
+    const { rendered, composed } = result ?? { rendered: texts.map(() => undefined) };
     request.composed = composed;
     let slow = 0;
     for (const [n, one] of rendered.entries()) {

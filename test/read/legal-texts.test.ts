@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import type { RenderingPools } from '../../src/read/lanes.ts';
 import { LegalTexts } from '../../src/read/legal-texts.ts';
-import { Renderer, type RenderingPools } from '../../src/read/renderer.ts';
+import { Renderer } from '../../src/read/renderer.ts';
 import type { WorkerPool } from '../../src/worker-pool.ts';
 import { tempDir } from '../support/service.ts';
 

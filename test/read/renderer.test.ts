@@ -1,13 +1,9 @@
 import t from 'tap';
 import type { ReadId } from '../../src/feeds/names.ts';
+import type { RenderingPools } from '../../src/read/lanes.ts';
 import { unrendered } from '../../src/read/note-html.ts';
 import { placedHtml, type Rendered } from '../../src/read/note-text.ts';
-import {
-  type RenderedFeed,
-  Renderer,
-  type RenderingPools,
-  type UnrenderedTexts,
-} from '../../src/read/renderer.ts';
+import { type RenderedFeed, Renderer, type UnrenderedTexts } from '../../src/read/renderer.ts';
 import type { FeedTask } from '../../src/read/views/compose.ts';
 import { noteTitle } from '../../src/read/views/shown-note.ts';
 import { Refusal } from '../../src/refusals.ts';
