@@ -25,15 +25,13 @@ interface MoveRequest {
   readonly from: MoveSource;
   /** Pictures to look at. */
   readonly limit: number;
-  /** The cursor of the last answer; empty for none. */
-  readonly after: string;
+  /** The `next` of the last result. */
+  readonly after: PicturePlace | undefined;
 }
 
-/** What was moved, and the cursor to continue with. */
-type MoveResult = Omit<Moved, 'next'> & {
+interface MoveResult extends Moved {
   readonly store: StoreKind | 'db';
-  readonly next: string | null;
-};
+}
 
 /** The operator's actions on the image store. */
 export class ImageOperator {
@@ -63,7 +61,6 @@ export class ImageOperator {
    */
   async move({ from, limit, after }: MoveRequest): Promise<MoveResult> {
     const { rows, place, store } = this.#parts;
-    const cursor = after === '' ? undefined : placeIn(after);
     if (!rows) throw noStore();
     const isSame = from === 'db' ? place === undefined : place !== undefined && isSamePlace(from, place);
     if (isSame) throw new Refusal('same_store', 'The pictures are in that store already.');
@@ -72,10 +69,8 @@ export class ImageOperator {
     if (from !== 'db' && !source)
       throw new Refusal('invalid_request', 'There is no such folder where the service runs.');
     try {
-      const { next, ...moved } = await this.#inTurn(() =>
-        move({ rows, source, target: store }, { after: cursor, limit }),
-      );
-      return { ...moved, store: store?.kind ?? 'db', next: next ? cursorOf(next) : null };
+      const moved = await this.#inTurn(() => move({ rows, source, target: store }, { after, limit }));
+      return { ...moved, store: store?.kind ?? 'db' };
     } finally {
       source?.close();
     }
@@ -86,22 +81,12 @@ function noStore(): Refusal {
   return new Refusal('no_image_store', 'This instance has no image store.');
 }
 
-function cursorOf({ createdAt, feed, id, type }: PicturePlace): string {
-  return Buffer.from(JSON.stringify([createdAt, feed, id, type])).toString('base64url');
-}
-
-/** @throws Refusal `invalid_request` */
-function placeIn(cursor: string): PicturePlace {
-  try {
-    const [createdAt, feed, id, type] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    const isPlace =
-      [createdAt, feed, type].every(Number.isSafeInteger) &&
-      typeof id === 'string' &&
-      isNoteId(id) &&
-      NOTE_TYPES[type as number] !== undefined;
-    if (isPlace) return { createdAt, feed, id, type } as PicturePlace;
-  } catch {
-    // Refused below.
-  }
-  throw new Refusal('invalid_request', 'after must be the next of an answer before.');
+/** The place of a picture that a cursor's members name; undefined if they name none. */
+export function picturePlace([createdAt, feed, id, type]: readonly unknown[]): PicturePlace | undefined {
+  const isPlace =
+    [createdAt, feed, type].every(Number.isSafeInteger) &&
+    typeof id === 'string' &&
+    isNoteId(id) &&
+    NOTE_TYPES[type as number] !== undefined;
+  return isPlace ? ({ createdAt, feed, id, type } as PicturePlace) : undefined;
 }

@@ -7,7 +7,7 @@ import { jsonBody } from '../requests/bodies.ts';
 import type { Json } from '../schemas.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
-import { addressIn, audited, cursorOf, forOperator, limitIn, nameIn, placeIn } from './operator-request.ts';
+import { addressIn, audited, cursorOf, forOperator, limitIn, nameIn, placeOf } from './operator-request.ts';
 
 /** SHA-256 in base64url. */
 const HASH = /^[A-Za-z0-9_-]{43}$/;
@@ -17,7 +17,7 @@ export function blockOperations({ blocks, takedown, audit }: OperationParts): De
   const path = '/api/operator/blocks';
   return [
     operation('listBlocks', `GET ${path}`, forOperator(LIST), async (exchange) => {
-      const after = placeIn(exchange, ([kind, key]) => {
+      const after = placeOf(exchange.query('after'), ([kind, key]) => {
         const known = BLOCK_KINDS.find((one) => one === kind);
         return known && typeof key === 'string' ? { kind: known, key } : undefined;
       });

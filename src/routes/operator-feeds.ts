@@ -8,7 +8,7 @@ import type { Json } from '../schemas.ts';
 import { VERSION } from '../version.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
-import { audited, cursorOf, forOperator, invalid, limitIn, nameIn, placeIn } from './operator-request.ts';
+import { audited, cursorOf, forOperator, invalid, limitIn, nameIn, placeOf } from './operator-request.ts';
 
 /** By what feeds are listed; the first one unless asked otherwise. */
 const ORDERS = ['bytes', 'notes', 'changed', 'created', 'name'] as const;
@@ -59,7 +59,7 @@ async function list({ operatedFeeds, licensing }: OperationParts, exchange: Exch
   const order = ORDERS.find((one) => one === sort);
   if (order === undefined) throw invalid(`sort must be one of ${ORDERS.join(', ')}`);
   const start = exchange.query('q') ?? '';
-  const after = placeIn(exchange, ([value, name]) =>
+  const after = placeOf(exchange.query('after'), ([value, name]) =>
     typeof value === 'number' && typeof name === 'string' && isFeedName(name) ? { value, name } : undefined,
   );
   const query = { order, start, limit: limitIn(exchange), after };

@@ -1,5 +1,5 @@
 import { json } from '../http/answer.ts';
-import type { MoveSource } from '../images/image-operator.ts';
+import { type MoveSource, picturePlace } from '../images/image-operator.ts';
 import type { OrphanReport } from '../images/unreferenced.ts';
 import { jsonBody } from '../requests/bodies.ts';
 import type { Json, JsonBodies } from '../schemas.ts';
@@ -9,7 +9,7 @@ import { type DescribedOperation, type OperationParts, operation } from './opera
 import { jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import { blockOperations } from './operator-blocks.ts';
 import { operatedFeedOperations } from './operator-feeds.ts';
-import { audited, forOperator, invalid } from './operator-request.ts';
+import { audited, cursorOf, forOperator, invalid, placeOf } from './operator-request.ts';
 import { reportsOperations } from './report-operations.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
@@ -43,12 +43,17 @@ function imageOperations({ images, audit }: OperationParts): DescribedOperation[
     ),
     operation('moveImages', 'POST /api/operator/images/move', forOperator(MOVE), async (exchange, caller) => {
       const body = await jsonBody(exchange, 'MoveImages', MAX_BODY_BYTES);
-      const { from, limit = DEFAULT_LIMIT, after = '' } = body;
+      const { from, limit = DEFAULT_LIMIT, after } = body;
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
         throw invalid(`limit must be a whole number from 1 to ${MAX_LIMIT}`);
-      const move = images.move({ from: sourceIn(body), limit, after });
-      const moved = await audited(move, () => audit('move pictures', caller));
-      return json(200, { from, ...moved });
+      const move = images.move({
+        from: sourceIn(body),
+        limit,
+        after: placeOf(after || undefined, picturePlace),
+      });
+      const { next, ...moved } = await audited(move, () => audit('move pictures', caller));
+      const cursor = next ? cursorOf(next.createdAt, next.feed, next.id, next.type) : null;
+      return json(200, { from, ...moved, next: cursor });
     }),
   ];
 }

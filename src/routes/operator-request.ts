@@ -35,12 +35,14 @@ export function cursorOf(...place: readonly (string | number)[]): string {
 }
 
 /**
- * The place that `after` names; undefined for the start.
+ * The place that the value of `after` names; undefined for the start.
  * @param check makes the place of the members; undefined if they are none
  * @throws Refusal `invalid_request`
  */
-export function placeIn<T>(exchange: Exchange, check: (members: unknown[]) => T | undefined): T | undefined {
-  const cursor = exchange.query('after');
+export function placeOf<T>(
+  cursor: string | undefined,
+  check: (members: unknown[]) => T | undefined,
+): T | undefined {
   if (cursor === undefined) return undefined;
   try {
     const members: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());

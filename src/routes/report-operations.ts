@@ -11,7 +11,7 @@ import { reportedPage, reportPage } from '../web/report-page.ts';
 import { refuseAllButOwnPages } from './caller.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
-import { addressIn, cursorOf, forOperator, limitIn, placeIn } from './operator-request.ts';
+import { addressIn, cursorOf, forOperator, limitIn, placeOf } from './operator-request.ts';
 import { seeOther } from './redirects.ts';
 
 /** Enough for the longest reason, in which each byte may take three characters. */
@@ -61,7 +61,7 @@ export function reportsOperations({ reports, audit }: OperationParts): Described
   const path = '/api/operator/reports';
   return [
     operation('listReports', `GET ${path}`, forOperator(LIST), async (exchange) => {
-      const after = placeIn(exchange, ([id]) => (typeof id === 'string' ? id : undefined));
+      const after = placeOf(exchange.query('after'), ([id]) => (typeof id === 'string' ? id : undefined));
       const page = await reports.list(limitIn(exchange), after ?? '');
       const { base } = exchange;
       const body: Json<'Reports'> = {
