@@ -1,14 +1,14 @@
 import { Refusal } from '../refusals.ts';
 import { shownOneLine } from './text.ts';
 
-const MOST_TAGS = 10;
+const MAX_TAGS = 10;
 /** Longest tag, in characters (code points). */
 const TAG_LENGTH = 32;
 const TAG = /^[\p{L}\p{M}\p{Nd}\-_.:]+$/u;
 const NOT_IN_TAGS = /[^\p{L}\p{M}\p{Nd}\-_.:]/u;
 const CHARACTERS = 'letters, digits, "-", "_", "." and ":"';
 /** The rule for people. */
-export const TAGS_RULE = `at most ${MOST_TAGS}, each 1 to ${TAG_LENGTH} characters: ${CHARACTERS}`;
+export const TAGS_RULE = `at most ${MAX_TAGS}, each 1 to ${TAG_LENGTH} characters: ${CHARACTERS}`;
 /** How much of a wrong tag a refusal repeats, in UTF-16 units. */
 const SHOWN_LENGTH = 40;
 
@@ -24,7 +24,7 @@ export function parseTags(text: string): string[] {
 export function validTags(list: readonly string[]): string[] {
   const entries = list.map((entry) => entry.trim()).filter((entry) => entry !== '');
   const tags = new Set(entries.map(validTag));
-  if (tags.size > MOST_TAGS) throw invalid(`A note has at most ${MOST_TAGS} tags, not ${tags.size}.`);
+  if (tags.size > MAX_TAGS) throw invalid(`A note has at most ${MAX_TAGS} tags, not ${tags.size}.`);
   return [...tags];
 }
 

@@ -4,9 +4,9 @@ import { asParagraphs, asText, blocks, inRow, link, list } from './markdown.ts';
 import { Members } from './members.ts';
 
 /** Alerts of one call that have notes of their own. */
-const MOST_ALERTS = 20;
+const MAX_ALERTS = 20;
 /** Labels and values of an alert that are shown. */
-const MOST_LABELS = 20;
+const MAX_LABELS = 20;
 
 /** What links of an alert are called, by the member that has the address. */
 type Links = Readonly<Record<string, string>>;
@@ -19,8 +19,8 @@ export function alertNotes(kind: string, payload: unknown, links: Links): HookNo
   const group = new Members(payload);
   if (!group.has('alerts')) throw group.refusal('alerts', 'an array');
   const alerts = byStart(group.list('alerts'));
-  const notes = alerts.slice(0, MOST_ALERTS).map((alert) => alertNote(kind, alert, links));
-  const others = alerts.slice(MOST_ALERTS);
+  const notes = alerts.slice(0, MAX_ALERTS).map((alert) => alertNote(kind, alert, links));
+  const others = alerts.slice(MAX_ALERTS);
   const total = others.length + Math.max(0, Math.trunc(group.number('truncatedAlerts') ?? 0));
   if (total === 0) return notes;
   const status = group.text('status');
@@ -86,7 +86,7 @@ function identityOf(labels: Members): string {
 /** A line for each label or value, without the alert name, which is in the title, and without internal names (`__…`). */
 function pairs(values: Members): string[] {
   const names = values.names.filter((name) => name !== 'alertname' && !name.startsWith('__'));
-  return names.slice(0, MOST_LABELS).map((name) => `- ${asText(name)}: ${asText(values.text(name))}`);
+  return names.slice(0, MAX_LABELS).map((name) => `- ${asText(name)}: ${asText(values.text(name))}`);
 }
 
 /** When the alert began and, if it is resolved, when it ended. `endsAt` of a firing alert is in the year 1 or in the future. */

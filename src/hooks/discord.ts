@@ -4,15 +4,15 @@ import { asText, blocks, inRow, link, linked, strong } from './markdown.ts';
 import { Members } from './members.ts';
 
 /** As Discord allows. */
-const MOST_EMBEDS = 10;
-const MOST_FIELDS = 25;
+const MAX_EMBEDS = 10;
+const MAX_FIELDS = 25;
 
 /** Webhooks of Discord (https://docs.discord.com/developers/resources/webhook#execute-webhook). */
 export const discord: HookKind = {
   answer: 'nothing',
   notes: (payload) => {
     const message = new Members(payload);
-    const embeds = message.list('embeds').slice(0, MOST_EMBEDS);
+    const embeds = message.list('embeds').slice(0, MAX_EMBEDS);
     const markdown = blocks(discordText(message.text('content')), ...embeds.map(embedOf));
     if (markdown === '') throw message.refusal('content', 'a text');
     return [{ markdown, tags: tagsOf('discord') }];
@@ -28,7 +28,7 @@ function embedOf(embed: Members): string {
     discordText(embed.text('description')),
     ...embed
       .list('fields')
-      .slice(0, MOST_FIELDS)
+      .slice(0, MAX_FIELDS)
       .map((field) => blocks(strong(field.text('name')), discordText(field.text('value')))),
     // Links, because a picture elsewhere would tell its owner who reads the note.
     linkOf('Picture', embed.object('image')),

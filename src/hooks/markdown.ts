@@ -8,7 +8,7 @@ const TEXT_LENGTH = 20_000;
 /** Longest address that becomes a link, in UTF-16 units. */
 const ADDRESS_LENGTH = 2_000;
 /** Most items of a list. */
-const MOST_ITEMS = 10;
+const MAX_ITEMS = 10;
 /** What the blocks of a note may have together, bytes: less than a note may, because blank lines between them come on top. */
 const NOTE_BYTES = 90_000;
 
@@ -154,8 +154,8 @@ export function codeBlock(code: string): string {
 
 /** A list of at most 10 of the items, which are markdown, and how many more there are. */
 export function list(items: readonly string[], total = items.length): string {
-  const shown = items.slice(0, MOST_ITEMS).filter((item) => item !== '');
-  const more = total - Math.min(items.length, MOST_ITEMS);
+  const shown = items.slice(0, MAX_ITEMS).filter((item) => item !== '');
+  const more = total - Math.min(items.length, MAX_ITEMS);
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].map((item) => `- ${item}`).join('\n');
 }
 

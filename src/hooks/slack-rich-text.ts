@@ -13,7 +13,7 @@ import {
 import type { Members } from './members.ts';
 
 /** Most parts of a block that are shown. */
-const MOST_PARTS = 100;
+const MAX_PARTS = 100;
 
 /** A block of formatted text (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block). */
 export function slackRichText(block: Members): string {
@@ -21,7 +21,7 @@ export function slackRichText(block: Members): string {
 }
 
 function partsOf(holder: Members): readonly Members[] {
-  return holder.list('elements').slice(0, MOST_PARTS);
+  return holder.list('elements').slice(0, MAX_PARTS);
 }
 
 function partOf(part: Members): string {

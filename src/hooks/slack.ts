@@ -5,7 +5,7 @@ import { slackRichText } from './slack-rich-text.ts';
 import { slackLine, slackText } from './slack-text.ts';
 
 /** Most blocks, and most attachments, that are shown. */
-const MOST_PARTS = 50;
+const MAX_PARTS = 50;
 /** Longest text of a small line, in characters. */
 const CONTEXT_LENGTH = 2_000;
 /** Slack's names of colours, which senders use for outcomes. */
@@ -23,7 +23,7 @@ export const slack: HookKind = {
 };
 
 function slackNote(message: Members): HookNote {
-  const attachments = message.list('attachments').slice(0, MOST_PARTS);
+  const attachments = message.list('attachments').slice(0, MAX_PARTS);
   const text = message.has('mrkdwn') && !message.is('mrkdwn') ? asParagraphs : slackText;
   // With blocks, Slack shows the text in notifications only.
   const markdown = blocks(
@@ -37,7 +37,7 @@ function slackNote(message: Members): HookNote {
 
 function attachmentOf(attachment: Members): string {
   const title = attachment.text('title');
-  const fields = attachment.list('fields').slice(0, MOST_PARTS);
+  const fields = attachment.list('fields').slice(0, MAX_PARTS);
   const shown = blocks(
     slackText(attachment.text('pretext')),
     linked(asText(attachment.text('author_name')), attachment.text('author_link')),
@@ -52,7 +52,7 @@ function attachmentOf(attachment: Members): string {
 
 /** The layout of a message (https://docs.slack.dev/reference/block-kit/blocks). */
 function blocksOf(message: Members): string {
-  return blocks(...message.list('blocks').slice(0, MOST_PARTS).map(blockOf));
+  return blocks(...message.list('blocks').slice(0, MAX_PARTS).map(blockOf));
 }
 
 function blockOf(block: Members): string {
@@ -60,13 +60,13 @@ function blockOf(block: Members): string {
     case 'header':
       return strong(block.object('text').text('text'));
     case 'section': {
-      const fields = block.list('fields').slice(0, MOST_PARTS);
+      const fields = block.list('fields').slice(0, MAX_PARTS);
       const text = textOf(block.object('text'));
       return blocks(text, ...fields.map(textOf), elementOf(block.object('accessory')));
     }
     case 'context':
     case 'actions':
-      return inRow(...block.list('elements').slice(0, MOST_PARTS).map(elementOf));
+      return inRow(...block.list('elements').slice(0, MAX_PARTS).map(elementOf));
     case 'image':
       return pictureOf(block, block.text('alt_text'));
     case 'video':

@@ -10,11 +10,11 @@ import { encodeEvent, type NoteEvent, type StreamFormat } from './note-events.ts
 import { BATCH_SIZE, Listener, type Subscription, Topic, type TopicOwner } from './topic.ts';
 
 /** The most notes that a returning client is sent. If it missed more, it gets the last of them and a `reset`. */
-const MOST_CAUGHT_UP = 100;
+const MAX_CAUGHT_UP = 100;
 /** Notes that may come between two look-ups while a client listens. */
-const MOST_AT_ONCE = 1_000;
+const MAX_AT_ONCE = 1_000;
 /** Changes of notes that are kept for the next look-up. */
-const MOST_CHANGES = 1_000;
+const MAX_CHANGES = 1_000;
 /** Memory for encoded events that other listeners are to get, too, bytes. */
 const SHARED_BYTES = 4 * 1024 * 1024;
 
@@ -67,7 +67,7 @@ export class NoteTopic extends Topic<NoteListener> {
     for (const id of removed) this.#removed.add(id);
     // A look-up that runs may have begun before changes that were lost.
     if (change === undefined && this.isLookingUp) this.#forgetChanges(true);
-    if (isUnnamed || this.#edited.size + this.#removed.size > MOST_CHANGES) this.#forgetChanges(true);
+    if (isUnnamed || this.#edited.size + this.#removed.size > MAX_CHANGES) this.#forgetChanges(true);
     this.lookUp();
   }
 
@@ -138,7 +138,7 @@ class Delivery {
   async arrivals(group: readonly NoteListener[]): Promise<void> {
     const [{ place, isNew }] = group as [NoteListener];
     const { storage } = this.#source;
-    const most = isNew ? MOST_CAUGHT_UP : MOST_AT_ONCE;
+    const most = isNew ? MAX_CAUGHT_UP : MAX_AT_ONCE;
     const found = place === undefined ? undefined : await storage.arrivals(this.#feed, place, most);
     // If nobody knows what came, the listener goes on from the newest note, and a reset covers the notes before it.
     const isLost = !found || (!found.isComplete && found.notes.length === 0);
