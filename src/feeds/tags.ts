@@ -4,8 +4,8 @@ import { shownOneLine } from './text.ts';
 const MAX_TAGS = 10;
 /** Longest tag, in characters (code points). */
 const TAG_LENGTH = 32;
-const TAG = /^[\p{L}\p{M}\p{Nd}\-_.:]+$/u;
 const NOT_IN_TAGS = /[^\p{L}\p{M}\p{Nd}\-_.:]/u;
+const EVERY_NOT_IN_TAGS = new RegExp(`${NOT_IN_TAGS.source}+`, 'gu');
 const CHARACTERS = 'letters, digits, "-", "_", "." and ":"';
 /** The rule for people. */
 export const TAGS_RULE = `at most ${MAX_TAGS}, each 1 to ${TAG_LENGTH} characters: ${CHARACTERS}`;
@@ -41,6 +41,12 @@ export function validTag(text: string): string {
   throw invalid(`${shown} has ${nameOf(wrong)} in it. Tags are made of ${CHARACTERS} only.`);
 }
 
+/** A tag made of any text: what is no character of a tag becomes `-`. May be empty. */
+export function tagFrom(text: string): string {
+  const tag = folded(text.slice(0, 2 * TAG_LENGTH).trim());
+  return [...tag.replace(EVERY_NOT_IN_TAGS, '-')].slice(0, TAG_LENGTH).join('');
+}
+
 /** What tags begin with, as they are stored; undefined if none can begin so. */
 export function tagStart(text: string): string | undefined {
   const start = folded(text);
@@ -48,7 +54,7 @@ export function tagStart(text: string): string | undefined {
 }
 
 function isTag(tag: string): boolean {
-  return TAG.test(tag) && [...tag].length <= TAG_LENGTH;
+  return tag !== '' && !NOT_IN_TAGS.test(tag) && [...tag].length <= TAG_LENGTH;
 }
 
 function folded(text: string): string {

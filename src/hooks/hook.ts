@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { tagFrom } from '../feeds/tags.ts';
 import { cutTitle } from '../feeds/text.ts';
 
 /** A note that a payload becomes. */
@@ -49,19 +50,9 @@ export function timeText(iso: string): string {
   return `${iso.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** Longest tag, in characters (code points). */
-const TAG_LENGTH = 32;
-
-/** Tags of a note: what is no character of a tag becomes `-`; empty ones are left out. */
+/** Tags made of texts (`tagFrom`); those without a letter or digit are left out. */
 export function tagsOf(...texts: readonly string[]): string[] {
-  const tags = texts.map((text) => {
-    const characters = text
-      .slice(0, 2 * TAG_LENGTH)
-      .toLowerCase()
-      .normalize('NFC');
-    return [...characters.trim().replace(/[^\p{L}\p{M}\p{Nd}\-_.:]+/gu, '-')].slice(0, TAG_LENGTH).join('');
-  });
-  return [...new Set(tags)].filter((tag) => /[\p{L}\p{Nd}]/u.test(tag));
+  return [...new Set(texts.map(tagFrom))].filter((tag) => /[\p{L}\p{Nd}]/u.test(tag));
 }
 
 /** A key of texts that name a thing together; their hash if they are long or have other characters than keys have. */
