@@ -14,6 +14,7 @@ export class PostTarget {
   readonly #agent = new Agent({ allowH2: false, connect: { timeout: POST_TIMEOUT_MS } });
   /** No report before this time, ms of the monotonic clock. */
   #quietUntil = 0;
+  #hasDropped = false;
 
   /**
    * @param url without user, query and fragment
@@ -52,6 +53,12 @@ export class PostTarget {
     if (performance.now() < this.#quietUntil) return;
     this.#quietUntil = performance.now() + QUIET_MS;
     log();
+  }
+
+  /** Calls what logs that changes are dropped from now on, the first time. */
+  reportDropped(log: () => void): void {
+    if (!this.#hasDropped) log();
+    this.#hasDropped = true;
   }
 
   /** Closes all connections. */

@@ -21,7 +21,6 @@ export class Cdn {
   readonly #parts: CdnParts;
   readonly #target: PostTarget;
   readonly #purges: Purges;
-  #hasDropped = false;
 
   constructor(parts: CdnParts) {
     this.#parts = parts;
@@ -65,9 +64,8 @@ export class Cdn {
 
   #onLost(reason: 'given_up' | 'dropped'): void {
     this.#parts.observe?.(reason);
-    if (reason === 'given_up' || this.#hasDropped) return;
-    this.#hasDropped = true;
+    if (reason === 'given_up') return;
     const message = 'the CDN is too slow: purges of the feeds that wait longest are dropped from now on';
-    this.#parts.log.warn(message, { cdn: this.#target.host });
+    this.#target.reportDropped(() => this.#parts.log.warn(message, { cdn: this.#target.host }));
   }
 }

@@ -19,7 +19,6 @@ export class Hub {
   readonly #target: PostTarget;
   readonly #parts: HubParts;
   readonly #announcements: Announcements;
-  #hasDropped = false;
 
   constructor(url: string, parts: HubParts) {
     this.#target = new PostTarget(url, 'the hub');
@@ -73,9 +72,8 @@ export class Hub {
 
   #onLost(reason: 'given_up' | 'dropped'): void {
     this.#parts.observe?.(reason);
-    if (reason === 'given_up' || this.#hasDropped) return;
-    this.#hasDropped = true;
+    if (reason === 'given_up') return;
     const message = 'a WebSub hub is too slow: the oldest announcements are dropped from now on';
-    this.#parts.log.warn(message, { hub: this.#target.host });
+    this.#target.reportDropped(() => this.#parts.log.warn(message, { hub: this.#target.host }));
   }
 }
