@@ -19,7 +19,7 @@ export class Previews {
     content: Uint8Array,
     { client, signal }: Pick<Exchange, 'client' | 'signal'>,
   ): Promise<Rendered> {
-    this.#newest.get(client)?.abort(replaced());
+    this.#newest.get(client)?.abort(new Refusal('busy', 'A newer preview has been asked for.'));
     const own = new AbortController();
     this.#newest.set(client, own);
     try {
@@ -29,8 +29,4 @@ export class Previews {
       if (this.#newest.get(client) === own) this.#newest.delete(client);
     }
   }
-}
-
-function replaced(): Refusal {
-  return new Refusal('busy', 'A newer preview has been asked for.');
 }

@@ -75,7 +75,7 @@ export function isFromOwnPage(exchange: Exchange): boolean {
 /** The origin in the `Referer` of a read. Not of a write: a redirect by another site keeps the `Referer` of the page before it. */
 function originOfRead(exchange: Exchange): string | undefined {
   const referer = exchange.method === 'GET' ? exchange.header('referer', true) : undefined;
-  return referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : undefined;
+  return referer === undefined ? undefined : URL.parse(referer)?.origin;
 }
 
 /** @throws Refusal `foreign_form` unless a page of this instance sent the request */

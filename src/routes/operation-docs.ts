@@ -58,6 +58,9 @@ export interface OperationDocs {
   readonly refusals?: readonly RefusalCode[];
 }
 
+/** Of an operation for the operator (`forOperator`). */
+export type OperatorDocs = Omit<OperationDocs, 'tag'>;
+
 /** A body: JSON of a schema, text, or bytes. */
 export type ContentDocs = SchemaName | 'text' | 'bytes' | Readonly<Record<string, unknown>>;
 

@@ -1,12 +1,12 @@
 import { isReadId } from '../feeds/names.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
-import { BLOCK_KINDS, type Block, type BlockKind } from '../ingest/blocks.ts';
+import { BLOCK_KINDS, type Block } from '../ingest/blocks.ts';
 import type { TakenDown } from '../ingest/takedown.ts';
 import { notFound, Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
 import type { Json } from '../schemas.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
-import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
+import { jsonAnswer, NO_CONTENT_ANSWER, type OperatorDocs } from './operation-docs.ts';
 import { addressIn, audited, cursorOf, forOperator, limitIn, nameIn, placeOf } from './operator-request.ts';
 
 /** SHA-256 in base64url. */
@@ -15,6 +15,20 @@ const HASH = /^[A-Za-z0-9_-]{43}$/;
 /** Closing names, taking down what readers have reported, and opening again what was closed. */
 export function blockOperations({ blocks, takedown, audit }: OperationParts): DescribedOperation[] {
   const path = '/api/operator/blocks';
+  const unblock = (
+    id: string,
+    rest: string,
+    docs: OperatorDocs,
+    kind: 'link' | 'picture',
+    isKey: (key: string) => boolean,
+  ) =>
+    operation(id, `DELETE ${path}/${rest}`, forOperator(docs), async (exchange, caller) => {
+      const [key = ''] = exchange.parameters;
+      if (!isKey(key)) throw notFound('block');
+      await blocks.open(kind, key);
+      audit(`unblock ${kind}`, caller);
+      return NO_CONTENT;
+    });
   return [
     operation('listBlocks', `GET ${path}`, forOperator(LIST), async (exchange) => {
       const after = placeOf(exchange.query('after'), ([kind, key]) => {
@@ -38,20 +52,8 @@ export function blockOperations({ blocks, takedown, audit }: OperationParts): De
       audit('unblock name', caller, name);
       return NO_CONTENT;
     }),
-    ...(
-      [
-        ['unblockLink', 'links/{readId}', UNBLOCK_LINK, 'link', isReadId],
-        ['unblockPicture', 'pictures/{sha256}', UNBLOCK_PICTURE, 'picture', (key: string) => HASH.test(key)],
-      ] as const satisfies readonly (readonly [string, string, Docs, BlockKind, (key: string) => boolean])[]
-    ).map(([id, rest, docs, kind, isKey]) =>
-      operation(id, `DELETE ${path}/${rest}`, forOperator(docs), async (exchange, caller) => {
-        const [key = ''] = exchange.parameters;
-        if (!isKey(key)) throw notFound('block');
-        await blocks.open(kind, key);
-        audit(`unblock ${kind}`, caller);
-        return NO_CONTENT;
-      }),
-    ),
+    unblock('unblockLink', 'links/{readId}', UNBLOCK_LINK, 'link', isReadId),
+    unblock('unblockPicture', 'pictures/{sha256}', UNBLOCK_PICTURE, 'picture', (key) => HASH.test(key)),
     operation('takeDown', 'POST /api/operator/takedown', forOperator(TAKE_DOWN), async (exchange, caller) => {
       const { target, read_id, file, block = false } = await jsonBody(exchange, 'Takedown');
       if ((target === undefined) === (read_id === undefined))
@@ -71,15 +73,13 @@ function blockJson({ kind, key, value, at }: Block): Json<'Blocks'>['blocks'][nu
   return { kind, key, ...(value !== '' && { target: value }), at: new Date(at).toISOString() };
 }
 
-type Docs = Omit<OperationDocs, 'tag'>;
-
-const LIST: Docs = {
+const LIST: OperatorDocs = {
   summary: 'List what is closed',
   parameters: ['operatorLimit', 'after'],
   answers: { 200: jsonAnswer('Blocks', 'A page of closed names, read links and pictures.') },
 };
 
-const BLOCK: Docs = {
+const BLOCK: OperatorDocs = {
   summary: 'Close the name of a feed',
   description:
     'The name takes no more posts or changes (403 `blocked`), and its read link shows an empty feed. Whoever knows the name can ' +
@@ -88,24 +88,24 @@ const BLOCK: Docs = {
   refusals: ['invalid_feed'],
 };
 
-const UNBLOCK: Docs = {
+const UNBLOCK: OperatorDocs = {
   summary: 'Open the name of a feed again',
   answers: NO_CONTENT_ANSWER,
   refusals: ['invalid_feed'],
 };
 
-const UNBLOCK_LINK: Docs = {
+const UNBLOCK_LINK: OperatorDocs = {
   summary: 'Open the read link of a removed feed again',
   description: 'It then shows an empty feed, in place of 410 `removed`.',
   answers: NO_CONTENT_ANSWER,
 };
 
-const UNBLOCK_PICTURE: Docs = {
+const UNBLOCK_PICTURE: OperatorDocs = {
   summary: 'Let a picture be posted again',
   answers: NO_CONTENT_ANSWER,
 };
 
-const TAKE_DOWN: Docs = {
+const TAKE_DOWN: OperatorDocs = {
   summary: 'Remove a note, or a whole feed, by what a report names',
   description:
     'With `block` what was removed stays away: the name of a feed is closed, and what is below its read link is 410 `removed`; ' +

@@ -1,5 +1,5 @@
 import type { Feed } from '../feeds/feed.ts';
-import { type FeedName, isFeedName, isReadId } from '../feeds/names.ts';
+import { isFeedName, isReadId } from '../feeds/names.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { licenseJson } from '../read/views/feed-json.ts';
@@ -7,7 +7,7 @@ import { jsonBody } from '../requests/bodies.ts';
 import type { Json } from '../schemas.ts';
 import { VERSION } from '../version.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
-import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
+import { jsonAnswer, NO_CONTENT_ANSWER, type OperatorDocs } from './operation-docs.ts';
 import { audited, cursorOf, forOperator, invalid, limitIn, nameIn, placeOf } from './operator-request.ts';
 
 /** By what feeds are listed; the first one unless asked otherwise. */
@@ -64,17 +64,14 @@ async function list({ operatedFeeds, licensing }: OperationParts, exchange: Exch
   );
   const query = { order, start, limit: limitIn(exchange), after };
   // A text that is no feed name begins no feed name either, so no feed is found.
-  const { feeds, next } = start === '' || isFeedName(start) ? await operatedFeeds.list(query) : NONE;
+  const { feeds, next } =
+    start === '' || isFeedName(start) ? await operatedFeeds.list(query) : { feeds: [], next: undefined };
   const body: Json<'OperatedFeeds'> = {
     feeds: feeds.map((feed) => ({ ...feedJson(feed), ...licenseJson(licensing?.tierOf(feed)) })),
     next: next === undefined ? null : cursorOf(next.value, next.name),
   };
   return json(200, body);
 }
-
-const NONE: { readonly feeds: readonly Feed[]; readonly next?: { value: number; name: FeedName } } = {
-  feeds: [],
-};
 
 function feedJson(feed: Feed): Json<'OperatedFeeds'>['feeds'][number] {
   const { name, readId, title, noteCount, imageCount, byteCount, changedAt, passwordHash, isBlocked } = feed;
@@ -91,28 +88,26 @@ function feedJson(feed: Feed): Json<'OperatedFeeds'>['feeds'][number] {
   };
 }
 
-type Docs = Omit<OperationDocs, 'tag'>;
-
-const STATS: Docs = {
+const STATS: OperatorDocs = {
   summary: 'What the instance holds',
   answers: { 200: jsonAnswer('Stats', 'Sums over all feeds.') },
 };
 
-const LIST: Docs = {
+const LIST: OperatorDocs = {
   summary: 'List all feeds',
   description: 'A feed that changes while you read the pages may be on two of them, or on none.',
   parameters: ['sort', 'nameStart', 'operatorLimit', 'after'],
   answers: { 200: jsonAnswer('OperatedFeeds', 'A page of feeds.') },
 };
 
-const REMOVE: Docs = {
+const REMOVE: OperatorDocs = {
   summary: 'Delete any feed',
   description: 'Its password is not needed. The name is free at once.',
   answers: NO_CONTENT_ANSWER,
   refusals: ['invalid_feed', 'busy'],
 };
 
-const PASSWORD: Docs = {
+const PASSWORD: OperatorDocs = {
   summary: 'Change the password of any feed',
   description:
     'For an owner who forgot it. Every browser that had unlocked the feed is locked out. A feed without a password gets none: 409.',
@@ -121,7 +116,7 @@ const PASSWORD: Docs = {
   refusals: ['invalid_feed', 'reserved_feed', 'feed_exists', 'busy'],
 };
 
-const REMOVE_PASSWORD: Docs = {
+const REMOVE_PASSWORD: OperatorDocs = {
   summary: 'Remove the password of any feed',
   answers: NO_CONTENT_ANSWER,
   refusals: ['invalid_feed', 'reserved_feed', 'feed_exists'],

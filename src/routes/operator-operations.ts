@@ -6,7 +6,7 @@ import type { Json, JsonBodies } from '../schemas.ts';
 import type { Kind } from '../setting.ts';
 import { baseUrl, bucketName, folder, regionName } from '../setting-kinds.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
-import { jsonAnswer, type OperationDocs } from './operation-docs.ts';
+import { jsonAnswer, type OperatorDocs } from './operation-docs.ts';
 import { blockOperations } from './operator-blocks.ts';
 import { operatedFeedOperations } from './operator-feeds.ts';
 import { audited, cursorOf, forOperator, invalid, placeOf } from './operator-request.ts';
@@ -58,8 +58,6 @@ function imageOperations({ images, audit }: OperationParts): DescribedOperation[
   ];
 }
 
-type Docs = Omit<OperationDocs, 'tag'>;
-
 const STORE_FAILED = {
   ...jsonAnswer(
     'Error',
@@ -68,7 +66,7 @@ const STORE_FAILED = {
   headers: ['Cache-Control', 'Retry-After'],
 } as const;
 
-const COUNT_UNREFERENCED: Docs = {
+const COUNT_UNREFERENCED: OperatorDocs = {
   summary: 'Compare the image store with the notes',
   answers: {
     200: jsonAnswer('Unreferenced', 'Objects that no note refers to, and pictures whose object is missing.'),
@@ -77,7 +75,7 @@ const COUNT_UNREFERENCED: Docs = {
   refusals: ['no_image_store'],
 };
 
-const REMOVE_UNREFERENCED: Docs = {
+const REMOVE_UNREFERENCED: OperatorDocs = {
   summary: 'Remove objects that no note refers to from the image store',
   description: 'Only objects that are older than an hour and whose name is a key of the service.',
   answers: {
@@ -87,7 +85,7 @@ const REMOVE_UNREFERENCED: Docs = {
   refusals: ['no_image_store'],
 };
 
-const MOVE: Docs = {
+const MOVE: OperatorDocs = {
   summary: 'Move pictures into the image store of the settings',
   description:
     'Moves up to `limit` pictures, the newest first. Call it again with `next` as `after` until that is null. The body may have 16 KB.',

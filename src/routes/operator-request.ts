@@ -3,13 +3,13 @@ import { type FeedName, isFeedName } from '../feeds/names.ts';
 import { type PublicAddress, publicAddress } from '../feeds/public-address.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
-import type { OperationDocs } from './operation-docs.ts';
+import type { OperatorDocs } from './operation-docs.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
 /** The traits of an operation for the operator. */
-export function forOperator(docs: Omit<OperationDocs, 'tag'>) {
+export function forOperator(docs: OperatorDocs) {
   return { access: 'operator', docs: { tag: 'Operator', ...docs } } as const;
 }
 
@@ -64,11 +64,9 @@ export function placeOf<T>(
  */
 export function addressIn(exchange: Exchange, text: string, isOwn: boolean): PublicAddress {
   const { base } = exchange;
-  const url = URL.canParse(text, text.startsWith('/') ? base : undefined)
-    ? new URL(text, text.startsWith('/') ? base : undefined)
-    : undefined;
+  const url = URL.parse(text, text.startsWith('/') ? base : undefined);
   const mustMatch = isOwn || exchange.hasPublicUrl;
-  const isHere = url !== undefined && (!mustMatch || url.host === new URL(base).host);
+  const isHere = url !== null && (!mustMatch || url.host === new URL(base).host);
   const address = isHere ? publicAddress(url.pathname, exchange.root) : undefined;
   if (address !== undefined) return address;
   throw new Refusal(

@@ -10,7 +10,7 @@ import { pageAnswer } from '../web/page.ts';
 import { reportedPage, reportPage } from '../web/report-page.ts';
 import { refuseAllButOwnPages } from './caller.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
-import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
+import { jsonAnswer, NO_CONTENT_ANSWER, type OperatorDocs } from './operation-docs.ts';
 import { addressIn, cursorOf, forOperator, limitIn, placeOf } from './operator-request.ts';
 import { seeOther } from './redirects.ts';
 
@@ -36,11 +36,8 @@ export function reportPageOperations(parts: OperationParts): DescribedOperation[
 async function report({ site, access, reports }: OperationParts, exchange: Exchange): Promise<Answer> {
   refuseAllButOwnPages(exchange);
   const form = await formBody(exchange, MAX_FORM_BYTES);
-  const [target, reason, contact] = ['target', 'reason', 'contact'].map((name) => form.get(name) ?? '') as [
-    string,
-    string,
-    string,
-  ];
+  const field = (name: string) => form.get(name) ?? '';
+  const [target, reason, contact] = [field('target'), field('reason'), field('contact')];
   return onRefusal(
     async () => {
       const { path } = addressIn(exchange, target.trim(), true);
@@ -82,16 +79,14 @@ export function reportsOperations({ reports, audit }: OperationParts): Described
   ];
 }
 
-type Docs = Omit<OperationDocs, 'tag'>;
-
-const LIST: Docs = {
+const LIST: OperatorDocs = {
   summary: 'List what readers have reported',
   description: 'With `SERVICE_REPORT_URL=builtin` the service takes reports at `/report`.',
   parameters: ['operatorLimit', 'after'],
   answers: { 200: jsonAnswer('Reports', 'A page of the open reports.') },
 };
 
-const DISMISS: Docs = {
+const DISMISS: OperatorDocs = {
   summary: 'Remove a report that is dealt with',
   answers: NO_CONTENT_ANSWER,
 };
