@@ -28,15 +28,10 @@ export function discordText(text: string): string {
   return chatText(text, readLine);
 }
 
-/** A line of such a text. */
-function discordLine(text: string): string {
-  return chatLine(text, MARKS, write);
-}
-
 /** Headings become bold lines: a note has its own. */
 function readLine(line: string): Line {
   const [, mark = '', text = ''] = /^(>>> |> |[-*] (?=\S)|#{1,3} |-# )?(.*)$/su.exec(line)!;
-  const markdown = discordLine(text);
+  const markdown = chatLine(text, MARKS, write);
   if (mark.startsWith('>')) return { kind: 'quote', markdown };
   if (mark === '- ' || mark === '* ') return { kind: 'item', markdown };
   const isHeading = mark.startsWith('#') && !markdown.includes('**');

@@ -1,4 +1,6 @@
+import { createHmac } from 'node:crypto';
 import { Refusal } from '../refusals.ts';
+import { secretMatcher } from '../signed.ts';
 import { type HeaderOf, type HookKind, keyOf, tagsOf } from './hook.ts';
 import { asCode } from './markdown.ts';
 import { Members } from './members.ts';
@@ -10,13 +12,17 @@ import {
   type Repository,
   runMarkdown,
 } from './repositories.ts';
-import { isSignedByGithub } from './secrets.ts';
 
 /** Webhooks of GitHub (https://docs.github.com/en/webhooks/webhook-events-and-payloads). */
 export const github: HookKind = {
   takesForm: true,
   headers: ['x-github-event', 'x-github-delivery'],
-  knowsSecret: isSignedByGithub,
+  // `X-Hub-Signature-256`: `sha256=` and the hexadecimal HMAC of the body.
+  knowsSecret: (secret, body, header) => {
+    const sent = header('x-hub-signature-256');
+    if (sent === undefined) return undefined;
+    return secretMatcher(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)(sent);
+  },
   answer: 'id',
   notes: (payload, header) => {
     const event = header('x-github-event');

@@ -1,3 +1,4 @@
+import { secretMatcher } from '../signed.ts';
 import { type HookKind, keyOf, tagsOf } from './hook.ts';
 import { asCode } from './markdown.ts';
 import { Members } from './members.ts';
@@ -9,11 +10,14 @@ import {
   type Repository,
   runMarkdown,
 } from './repositories.ts';
-import { isTokenOfGitlab } from './secrets.ts';
 
 /** Webhooks of GitLab (https://docs.gitlab.com/user/project/integrations/webhook_events/). */
 export const gitlab: HookKind = {
-  knowsSecret: isTokenOfGitlab,
+  // `X-Gitlab-Token`: the secret itself.
+  knowsSecret: (secret, _body, header) => {
+    const sent = header('x-gitlab-token');
+    return sent === undefined ? undefined : secretMatcher(secret)(sent);
+  },
   answer: 'id',
   notes: (payload) => {
     const event = new Members(payload);

@@ -15,17 +15,17 @@ export interface HookNote {
 /** The value of a request header by its lower-case name; undefined if it was not sent. */
 export type HeaderOf = (name: string) => string | undefined;
 
-/** Whether a request shows that its sender knows the secret; undefined if it does not try. */
-export type SecretCheck = (secret: string, body: Uint8Array, header: HeaderOf) => boolean | undefined;
-
 /** A sender of payloads. */
 export interface HookKind {
   /** Whether the payload may come as the field `payload` of a form. */
   readonly takesForm?: boolean;
   /** Request headers that `notes` looks at, in lower case. */
   readonly headers?: readonly string[];
-  /** Tells whether a request knows the secret of its address; undefined if the sender has no such thing. */
-  readonly knowsSecret?: SecretCheck;
+  /**
+   * Whether a request shows that its sender knows the secret of the address; undefined if it does not try. Not there if the sender
+   * has no such thing.
+   */
+  readonly knowsSecret?: (secret: string, body: Uint8Array, header: HeaderOf) => boolean | undefined;
   /** What the sender expects: the text `ok`, nothing unless it waits for an answer (`?wait=true`), or JSON with the note's id. */
   readonly answer: 'ok' | 'nothing' | 'id';
   /**
