@@ -1,8 +1,8 @@
 import { ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import type { ProcessMetrics } from '../telemetry/process-metrics.ts';
 import { type Order, type Report, SUPERVISED } from './messages.ts';
-import { passLinesOn } from './whole-lines.ts';
 
 interface ChildOptions {
   /** Settings beside those of this process's environment. */
@@ -121,4 +121,17 @@ function spawned(...command: Parameters<typeof spawn>): ChildProcess {
     process.nextTick(() => none.emit('error', error));
     return none;
   }
+}
+
+/**
+ * Passes a process's output on in pieces of whole lines, so that lines of several processes do not mix. A last line without
+ * an end is dropped: the process died while it wrote.
+ */
+function passLinesOn(output: Readable, write: (lines: string) => void): void {
+  let rest = '';
+  output.setEncoding('utf8').on('data', (text: string) => {
+    const end = text.lastIndexOf('\n') + 1;
+    if (end > 0) write(rest + text.slice(0, end));
+    rest = end > 0 ? text.slice(end) : rest + text;
+  });
 }

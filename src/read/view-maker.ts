@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { cacheTag } from '../feeds/cache-tag.ts';
 import type { ReadId } from '../feeds/names.ts';
+import { jsonFeedUrl, rssUrl } from '../feeds/urls.ts';
 import { NOSNIFF } from '../http/answer.ts';
 import type { Coding } from '../http/representation.ts';
 import { Representation } from '../http/representation.ts';
@@ -15,7 +16,6 @@ import {
   textLength,
   type ViewTask,
 } from './views/compose.ts';
-import { hubLinks } from './views/hub-links.ts';
 
 /** Views with at most this much text are composed on the event loop, because the trip to a worker takes longer. */
 const INLINE_MAX_TEXT = 64 * 1024;
@@ -41,6 +41,9 @@ const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, strin
   'feed-page': NAMED_PAGE,
   'note-page': NAMED_PAGE,
 };
+
+/** The addresses that hubs are told when a view changes. Of the page its RSS, because hubs distribute no pages. */
+const TOPICS = { rss: rssUrl, 'json-feed': jsonFeedUrl, 'read-page': rssUrl } as const;
 
 /** A view to make. */
 export interface ViewToMake extends ViewTask {
@@ -113,6 +116,15 @@ export class ViewMaker {
   async #compress(bytes: Uint8Array, coding: Coding): Promise<Uint8Array> {
     return (await this.#pool.run('compress', { bytes, coding })) as Uint8Array;
   }
+}
+
+/** `Link` for subscribers of WebSub (https://www.w3.org/TR/websub/#discovery); undefined if no hub distributes the view. */
+function hubLinks({ view, document }: ComposeTask): string | undefined {
+  if (view !== 'rss' && view !== 'json-feed' && view !== 'read-page') return undefined;
+  const { base, readId, hubs = [] } = document;
+  if (hubs.length === 0) return undefined;
+  const links = hubs.map((hub) => `<${hub}>; rel="hub"`);
+  return [...links, `<${TOPICS[view](base, readId)}>; rel="self"`].join(', ');
 }
 
 /** Asks search engines not to list an answer. */
