@@ -51,21 +51,6 @@ export interface Answer {
 
 export const NOSNIFF = { 'X-Content-Type-Options': 'nosniff' };
 const encoder = new TextEncoder();
-const EVENT_FIELDS = {
-  'Content-Type': 'text/event-stream',
-  // nginx would wait until it has more.
-  'X-Accel-Buffering': 'no',
-  ...NOSNIFF,
-};
-const EVENT_STREAM = {
-  public: headers({ ...EVENT_FIELDS, 'Cache-Control': 'no-store' }),
-  private: headers({ ...EVENT_FIELDS, 'Cache-Control': 'private, no-store' }),
-};
-const LINE_FIELDS = { ...EVENT_FIELDS, 'Content-Type': 'application/x-ndjson' };
-const LINE_STREAM = {
-  public: headers({ ...LINE_FIELDS, 'Cache-Control': 'no-store' }),
-  private: headers({ ...LINE_FIELDS, 'Cache-Control': 'private, no-store' }),
-};
 
 /** A JSON answer that no cache keeps. */
 export function json(status: number, value: unknown, extra: Readonly<Record<string, string>> = {}): Answer {
@@ -81,14 +66,16 @@ export function json(status: number, value: unknown, extra: Readonly<Record<stri
   };
 }
 
-/** An answer that stays open and sends events (HTML, "Server-sent events"). */
-export function eventStream(body: LiveBody, visibility: 'public' | 'private'): Answer {
-  return { status: 200, headers: EVENT_STREAM[visibility], body };
-}
-
-/** An answer that stays open and sends each event as a JSON object on a line of its own. */
-export function lineStream(body: LiveBody, visibility: 'public' | 'private'): Answer {
-  return { status: 200, headers: LINE_STREAM[visibility], body };
+/** An answer that stays open and sends events: as the web does (HTML, "Server-sent events"), or each as a JSON object on a line. */
+export function liveAnswer(body: LiveBody, format: 'events' | 'lines', isPublic: boolean): Answer {
+  const fields = {
+    'Content-Type': format === 'events' ? 'text/event-stream' : 'application/x-ndjson',
+    // nginx would wait until it has more.
+    'X-Accel-Buffering': 'no',
+    ...NOSNIFF,
+    'Cache-Control': isPublic ? 'no-store' : 'private, no-store',
+  };
+  return { status: 200, headers: headers(fields), body };
 }
 
 export const NO_CONTENT: Answer = {

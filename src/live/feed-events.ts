@@ -2,7 +2,7 @@ import type { Caller } from '../access/access.ts';
 import type { Session } from '../access/cookies.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isNoteId, type NoteId, type ReadId } from '../feeds/names.ts';
-import { type Answer, eventStream, type LiveSource, type LiveStream, lineStream } from '../http/answer.ts';
+import { type Answer, type LiveSource, type LiveStream, liveAnswer } from '../http/answer.ts';
 import type { Reader } from '../read/reader.ts';
 import { feedVersion, publicFeedVersion } from '../read/views/document.ts';
 import { Refusal } from '../refusals.ts';
@@ -181,8 +181,7 @@ export class FeedEvents implements TopicOwner {
       stream.end();
       return { closed: () => {} };
     };
-    const answer = format === 'lines' ? lineStream : eventStream;
-    return answer({ heartbeat: HEARTBEATS[format], open }, asked.name === undefined ? 'public' : 'private');
+    return liveAnswer({ heartbeat: HEARTBEATS[format], open }, format, asked.name === undefined);
   }
 
   #hasRoomFor(client: string): boolean {
