@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { noteKey } from '../feeds/keeping.ts';
+import { noteLimit, noteTooLarge } from '../feeds/limits.ts';
 import { TAGS_RULE } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, pictureName, refuseAlt } from '../feeds/text.ts';
 import { attachment, type Submission } from '../ingest/submission.ts';
@@ -8,13 +9,7 @@ import { Refusal } from '../refusals.ts';
 import { noteTypeOf } from '../requests/content-type.ts';
 import { Form } from '../requests/multipart.ts';
 import type { OpenPart, PartHeader } from '../requests/multipart-parser.ts';
-import {
-  noteLimit,
-  ownMembers,
-  submissionOf,
-  submissionOfNote,
-  tooLarge,
-} from '../requests/read-submission.ts';
+import { ownMembers, submissionOf, submissionOfNote } from '../requests/read-submission.ts';
 import { refusePicture } from '../writing/limits.ts';
 import { EXPIRES, FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
@@ -141,7 +136,7 @@ function fileOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submissi
   const alt = oneLine('alt', input.alt ?? '', ALT_LENGTH) || undefined;
   const name = pictureName(input.name ?? '') || undefined;
   const limit = noteLimit(type, maxImageBytes);
-  const bytes = fromBase64(input.data, { field: 'data', limit, tooLarge: () => tooLarge(type, limit) });
+  const bytes = fromBase64(input.data, { field: 'data', limit, tooLarge: () => noteTooLarge(type, limit) });
   refuseAlt(type, alt);
   return submissionOfNote(
     { type, meta: { ...ownMembers(input), ...(type !== 'md' && { alt, name }) } },

@@ -69,7 +69,7 @@ function byStart(alerts: readonly Members[]): Members[] {
 }
 
 function alertKey(alert: Members, kind: string, ...names: readonly string[]): string | undefined {
-  const start = parseIsoTime(alert.text('startsAt'));
+  const start = isoTimeOf(alert.text('startsAt'));
   return start && keyOf(kind, ...names, start);
 }
 
@@ -91,14 +91,14 @@ function pairs(values: Members): string[] {
 
 /** When the alert began and, if it is resolved, when it ended. `endsAt` of a firing alert is in the year 1 or in the future. */
 function lastedFrom(alert: Members): string {
-  const start = parseIsoTime(alert.text('startsAt'));
-  const end = alert.text('status') === 'resolved' ? parseIsoTime(alert.text('endsAt')) : undefined;
+  const start = isoTimeOf(alert.text('startsAt'));
+  const end = alert.text('status') === 'resolved' ? isoTimeOf(alert.text('endsAt')) : undefined;
   if (start === undefined) return '';
   return end === undefined ? `Since ${timeText(start)}` : `From ${timeText(start)} to ${timeText(end)}`;
 }
 
 /** In UTC; undefined for what is no time. */
-function parseIsoTime(time: string): string | undefined {
+function isoTimeOf(time: string): string | undefined {
   const date = new Date(time);
   return Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1970 ? undefined : date.toISOString();
 }

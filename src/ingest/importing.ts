@@ -3,7 +3,7 @@ import type { Caller } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { dateOfId, datePrefixOfId } from '../feeds/ids.ts';
 import { expiryOf, noteKey } from '../feeds/keeping.ts';
-import { MAX_TEXT_BYTES } from '../feeds/limits.ts';
+import { noteLimit } from '../feeds/limits.ts';
 import { noteFile, parseNoteFile } from '../feeds/names.ts';
 import type { NewNote, NoteMeta } from '../feeds/note.ts';
 import { type NoteType, typeName } from '../feeds/note-types.ts';
@@ -179,7 +179,7 @@ class ImportRun {
     }
     const { modifiedAt } = file;
     const createdAt = dateOfId(id) ?? created ?? datePrefixOfId(id) ?? modifiedAt;
-    const limit = type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
+    const limit = noteLimit(type, maxImageBytes);
     const bytes = await file.read(limit, file.size > limit ? undefined : this.#room(file.size));
     const note = { id, type, createdAt, modifiedAt, others, bytes };
     if (type === 'md') {

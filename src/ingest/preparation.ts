@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { Caller } from '../access/access.ts';
 import type { NoteIds } from '../feeds/ids.ts';
-import { MAX_TEXT_BYTES } from '../feeds/limits.ts';
+import { MAX_TEXT_BYTES, noteTooLarge } from '../feeds/limits.ts';
 import { noteFile } from '../feeds/names.ts';
 import type { NewNote, NoteMeta } from '../feeds/note.ts';
 import { type PictureType, typeName } from '../feeds/note-types.ts';
@@ -162,8 +162,7 @@ function withMeta(note: NewNote, more: Partial<NoteMeta>): NewNote {
 }
 
 function checkText(text: Uint8Array): void {
-  if (text.length > MAX_TEXT_BYTES)
-    throw new Refusal('too_large', `A text may have at most ${MAX_TEXT_BYTES} bytes.`);
+  if (text.length > MAX_TEXT_BYTES) throw noteTooLarge('md', MAX_TEXT_BYTES);
   refuseBlank(text);
 }
 

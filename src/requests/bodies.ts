@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { MAX_TEXT_BYTES } from '../feeds/limits.ts';
+import { MAX_TEXT_BYTES, noteTooLarge } from '../feeds/limits.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
 import type { JsonBodies } from '../schemas.ts';
@@ -83,8 +83,7 @@ export function checked<T>(
 export async function previewText(request: BodyRequest): Promise<Uint8Array> {
   const { text } = await jsonBody(request, 'PreviewText', MAX_TEXT_JSON_BYTES);
   const bytes = Buffer.from(text);
-  if (bytes.length > MAX_TEXT_BYTES)
-    throw new Refusal('too_large', `A text may have at most ${MAX_TEXT_BYTES} bytes.`);
+  if (bytes.length > MAX_TEXT_BYTES) throw noteTooLarge('md', MAX_TEXT_BYTES);
   return bytes;
 }
 

@@ -38,11 +38,6 @@ export interface Multipart {
 }
 
 /** Throws a Refusal `too_large` if `Content-Length` is too large. */
-export function admitMultipart(request: BodyRequest, { maxImageBytes }: SubmissionRules): void {
-  refuseLargeBody(request, largestRequestBytes(maxImageBytes));
-}
-
-/** As `admitMultipart`, for any limit in bytes. */
 export function refuseLargeBody(request: BodyRequest, limit: number): void {
   if ((request.contentLength ?? 0) > limit) throw tooLarge('The body', limit);
 }

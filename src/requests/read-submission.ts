@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { decodeExtended, decodeWords, extendedText, textOfWords } from '../feeds/header-text.ts';
 import { noteKey, optionalExpiry } from '../feeds/keeping.ts';
-import { MAX_TEXT_BYTES } from '../feeds/limits.ts';
+import { largestRequestBytes, MAX_TEXT_BYTES, noteLimit, noteTooLarge } from '../feeds/limits.ts';
 import type { NoteMeta } from '../feeds/note.ts';
 import { isNoteType, type NoteType } from '../feeds/note-types.ts';
 import { SIGNATURE_BYTES, signedType, wrongFormat } from '../feeds/picture-bytes.ts';
@@ -14,13 +14,7 @@ import { refusePicture } from '../writing/limits.ts';
 import { type BodyRequest, jsonBody, MAX_TEXT_JSON_BYTES } from './bodies.ts';
 import { feedCondition } from './conditions.ts';
 import { isJson, type PostedType, postedType } from './content-type.ts';
-import {
-  admitMultipart,
-  type Multipart,
-  readMultipart,
-  refuseLargeBody,
-  type SubmissionRules,
-} from './multipart.ts';
+import { type Multipart, readMultipart, refuseLargeBody, type SubmissionRules } from './multipart.ts';
 
 const NO_META: NoteMeta = { tags: [] };
 
@@ -66,8 +60,7 @@ function admitNotes(request: BodyRequest, rules: SubmissionRules): ReadSubmissio
   if (isJson(request.header('content-type'))) return admitJson(request);
   const posted = postedType(request.header('content-type'), true);
   if (posted !== 'form') return admitNote(request, posted, rules, (type) => noteHeaders(request, type));
-  admitMultipart(request, rules);
-  refusePictureHeaders(request);
+  admitForm(request, rules);
   const { title, ...ofAll } = ownHeaders(request);
   return async () => {
     const form = await readMultipart(request, rules);
@@ -105,8 +98,7 @@ function withText(submission: Submission): Submission {
 export function admitReplacement(request: BodyRequest, rules: SubmissionRules): ReadSubmission {
   const posted = postedType(request.header('content-type'));
   if (posted !== 'form') return admitNote(request, posted, rules, () => NO_META);
-  admitMultipart(request, rules);
-  refusePictureHeaders(request);
+  admitForm(request, rules);
   const tags = tagsHeader(request);
   return async () => withText(submissionOf(await readMultipart(request, rules), NO_META, { tags }));
 }
@@ -161,17 +153,8 @@ function typeOfBytes(posted: 'picture' | 'note', bytes: Uint8Array): NoteType {
   throw new Refusal('unsupported_type', wrongFormat(bytes, 'PNG, JPEG, GIF or WebP'));
 }
 
-/** The largest note of a type, bytes. */
-export function noteLimit(type: NoteType, maxImageBytes: number): number {
-  return type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
-}
-
 function refuseTooLarge({ type, limit }: Pick<AdmittedNote, 'type' | 'limit'>, size: number): void {
-  if (size > limit) throw tooLarge(type, limit);
-}
-
-export function tooLarge(type: NoteType, limit: number): Refusal {
-  return new Refusal('too_large', `A ${type === 'md' ? 'text' : 'picture'} may have at most ${limit} bytes.`);
+  if (size > limit) throw noteTooLarge(type, limit);
 }
 
 /**
@@ -219,15 +202,16 @@ export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
 
 type HeaderSource = Pick<BodyRequest, 'header'>;
 
-/** A form has these in its parts. */
-function refusePictureHeaders(source: HeaderSource): void {
+/** @throws Refusal `too_large`; `invalid_request` for headers of pictures, which a form has in its parts */
+function admitForm(request: BodyRequest, { maxImageBytes }: SubmissionRules): void {
+  refuseLargeBody(request, largestRequestBytes(maxImageBytes));
   for (const name of ['X-Note-Alt', 'X-Note-Name'])
-    if (textHeader(source, name))
+    if (textHeader(request, name))
       throw new Refusal(
         'invalid_request',
         `${name} belongs to a picture posted on its own; a form says it in alt.<file name> and the file name.`,
       );
-  if (unlistedHeader(source))
+  if (unlistedHeader(request))
     throw new Refusal('invalid_request', 'X-Note-Unlisted belongs to a picture posted on its own.');
 }
 
