@@ -15,7 +15,7 @@ const IN_FLIGHT = 32;
 const THREADS = 2;
 /** How much is inspected in a round, so that rounds of all sizes take alike. */
 const ROUND_BYTES = 64 * 1024 * 1024;
-const MOST_PICTURES = 4_000;
+const MAX_PICTURES = 4_000;
 
 type Inspect = (picture: Uint8Array) => unknown;
 
@@ -40,7 +40,7 @@ console.table(table);
 await Promise.all([single.drain(), eight.destroy()]);
 
 async function row(size: number): Promise<Record<string, number>> {
-  const count = Math.min(MOST_PICTURES, ROUND_BYTES / size);
+  const count = Math.min(MAX_PICTURES, ROUND_BYTES / size);
   const costs: Record<string, number[]> = {};
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [name, { run, shared }] of Object.entries(columns)) {

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { largestRequestBytes } from '../feeds/limits.ts';
 import { leastBodyMemory } from '../http/body-memory.ts';
 
-const LEAST_CACHE_BYTES = 1024 * 1024;
+const MIN_CACHE_BYTES = 1024 * 1024;
 
 /**
  * The settings of one of several processes: its part of the memory and threads that the settings name for all. Each can
@@ -14,7 +14,7 @@ export function shareOf(config: Config): Config {
   const least = leastBodyMemory(largestRequestBytes(maxImageBytes));
   return {
     ...config,
-    cacheBytes: Math.max(LEAST_CACHE_BYTES, Math.floor(cacheBytes / processes)),
+    cacheBytes: Math.max(MIN_CACHE_BYTES, Math.floor(cacheBytes / processes)),
     bodyMemoryBytes: Math.max(least, Math.floor(bodyMemoryBytes / processes)),
     workers: Math.ceil(workers / processes),
   };

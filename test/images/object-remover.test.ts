@@ -8,7 +8,7 @@ import type { PictureRows } from '../../src/storage/picture-rows.ts';
 
 const POSTS = 300;
 const PICTURES = 1_000;
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -27,5 +27,5 @@ t.test('a process keeps few keys of failed posts while another one removes their
   const before = bytesInUse();
   for (let n = 0; n < POSTS; n += 1) await fail();
   const grown = bytesInUse() - before;
-  t.ok(grown < MOST_BYTES, `grown by ${grown} bytes`);
+  t.ok(grown < MAX_BYTES, `grown by ${grown} bytes`);
 });

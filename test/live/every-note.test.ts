@@ -17,7 +17,7 @@ const RECONNECTS = times(10, 40);
 const KILLS = times(1, 4);
 const POSTERS = 4;
 /** Far below a hundred, because some notes are stored without an answer: up to one of each poster at each kill. */
-const MOST_MISSED = 50;
+const MAX_MISSED = 50;
 const FEED = 'grebe';
 /** What a container says if it may have missed changes: then its listeners have to load all notes again. */
 const UNSURE = 'changes of other processes are not found: the cache is disabled';
@@ -129,7 +129,7 @@ async function everyNoteOnce(t: Test, options: ProcessOptions, count = 1): Promi
   const post = async () => {
     while (stored.length < NOTES) {
       // Who misses more than a hundred is not told of all.
-      while (followers.some(({ count }) => count < stored.length - MOST_MISSED)) await delay(1);
+      while (followers.some(({ count }) => count < stored.length - MAX_MISSED)) await delay(1);
       const reply = await new FeedClient(services.url, FEED).post(`${stored.length}`).catch(() => undefined);
       if (reply?.status === 201) stored.push(reply.json.id);
       else await delay(20);

@@ -22,7 +22,7 @@ const CAUGHT_MS = 6_000;
 /** On a busy machine all takes longer than alone: so many times as long as to be ready when nothing is broken. */
 const BUSY = 5;
 /** Connections of one container: four that read, four that write, and a few with one task. */
-const MOST_CONNECTIONS = 13;
+const MAX_CONNECTIONS = 13;
 /** By how much the resources of a container may grow over all faults. */
 const MORE_DESCRIPTORS = 10;
 const MORE_MIB = 150;
@@ -97,7 +97,7 @@ async function holdsAsBefore(t: Test, cluster: Cluster, before: readonly Resourc
   );
   let after: Resources[] = [];
   const isLike = ({ connections, descriptors }: Resources, n: number) =>
-    connections <= MOST_CONNECTIONS && descriptors <= before[n]!.descriptors + MORE_DESCRIPTORS;
+    connections <= MAX_CONNECTIONS && descriptors <= before[n]!.descriptors + MORE_DESCRIPTORS;
   await eventually(async () => {
     after = await cluster.resources();
     return after.every(isLike);

@@ -17,7 +17,7 @@ const WRITERS = 6;
 const READERS = 8;
 const FEEDS = 3;
 /** Nobody waits longer for a container to be ready, ms. */
-const MOST_UNREADY_MS = 60_000;
+const MAX_UNREADY_MS = 60_000;
 
 /** How long one look at whether a container is ready may take, ms. */
 const ATTEMPT_MS = 2_000;
@@ -95,7 +95,7 @@ export async function runRound(
 
 /** Waits until a container says that it is ready and takes a post. */
 async function untilReady({ url }: Container, name: string): Promise<void> {
-  const end = performance.now() + MOST_UNREADY_MS;
+  const end = performance.now() + MAX_UNREADY_MS;
   for (let attempt = 0; performance.now() < end; attempt += 1) {
     const signal = AbortSignal.timeout(ATTEMPT_MS);
     const ready = await ask(`${url}/health/ready`, { signal }).catch(() => undefined);

@@ -16,7 +16,7 @@ import { ServiceProcess } from '../support/service-process.ts';
 
 const FAILOVERS = Number(process.env.FAILOVERS ?? 3);
 const FEED = 'dunlin';
-const MOST_UNNOTICED_MS = 3_000;
+const MAX_UNNOTICED_MS = 3_000;
 
 t.setTimeout(600_000 + FAILOVERS * 30_000);
 
@@ -70,7 +70,7 @@ async function failOver(t: Test, count: number, installed?: Programs): Promise<v
     const thaw = kind === 'frozen' ? await old.freeze(t) : () => {};
     if (kind === 'killed') await old.stop('SIGKILL');
     // Somebody has to notice it first.
-    await wait(Math.random() * MOST_UNNOTICED_MS);
+    await wait(Math.random() * MAX_UNNOTICED_MS);
     const asked = performance.now();
     const promoted = pair.promote();
     t.ok(await eventually(() => posters.lastSent > asked));

@@ -11,7 +11,7 @@ const user = await visit(t, browser, { viewport: { width: 1000, height: 560 } })
 const { page } = user;
 const feed = new FeedClient(url, 'by-keyboard');
 /** More than any page needs to be gone through. */
-const MOST_TABS = 80;
+const MAX_TABS = 80;
 
 /** What is wrong with how the focused element is shown; empty for a good one. */
 const FOCUS_FAULT = `(() => {
@@ -46,7 +46,7 @@ async function isAt(t: Test, selector: string): Promise<void> {
 /** Goes on with Tab, or with Shift and Tab, to an element; each on the way is seen. */
 async function tabTo(t: Test, selector: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
   const faults: string[] = [];
-  for (let n = 0; n < MOST_TABS; n++) {
+  for (let n = 0; n < MAX_TABS; n++) {
     await page.keyboard.press(key);
     const [isThere, isBody, fault] = await page.evaluate<[boolean, boolean, string]>(
       `[document.activeElement.matches(${JSON.stringify(selector)}), document.activeElement === document.body, ${FOCUS_FAULT}]`,

@@ -20,7 +20,7 @@ const COMPARED = 2;
 /** Lines of the trace that are shown of a world that failed. */
 const SHOWN_LINES = 60;
 /** A control must have failed after so many worlds. */
-const MOST_CONTROLS = 5;
+const MAX_CONTROLS = 5;
 
 t.setTimeout(0);
 
@@ -48,7 +48,7 @@ t.test('what is acknowledged is there, and what is refused is not, whatever happ
 });
 
 t.test('a disk whose syncs do nothing is found out', async (t) => {
-  for (let seed = SEED; seed < SEED + MOST_CONTROLS; seed += 1) {
+  for (let seed = SEED; seed < SEED + MAX_CONTROLS; seed += 1) {
     const { failure } = await runWorld(seed, { steps: WORLD_STEPS, hasFalseSyncs: true });
     if (failure !== undefined) return t.match(failure, { name: 'Violation' }, `with the seed ${seed}`);
   }

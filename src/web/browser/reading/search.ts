@@ -4,7 +4,7 @@ import { type TagCount, tagsOf } from '../page/tags.ts';
 // The search of a feed (`web/search.ts`), which works by itself but for its key and the tags of the feed.
 
 /** More tags are found by typing their beginning. */
-const MOST_TAGS = 100;
+const MAX_TAGS = 100;
 
 /** Lets `/` lead to the search and Escape back, and lists the tags of the feed once its filters are open. */
 export function startSearch(): void {
@@ -53,7 +53,7 @@ function listTags(form: HTMLFormElement): void {
     asked += 1;
     const mine = asked;
     const tags = await tagsOf(list.dataset.tags!, begun);
-    if (mine === asked && tags !== undefined) list.replaceChildren(...tags.slice(0, MOST_TAGS).map(itemOf));
+    if (mine === asked && tags !== undefined) list.replaceChildren(...tags.slice(0, MAX_TAGS).map(itemOf));
   };
   filters.addEventListener('toggle', () => filters.open && show(''));
   field.addEventListener('input', () => show(field.value));

@@ -3,7 +3,7 @@ import { find, ROOT } from '../page/elements.ts';
 import { setValue } from '../page/fields.ts';
 import { tagsOf } from '../page/tags.ts';
 
-const MOST_SHOWN = 6;
+const MAX_SHOWN = 6;
 
 /** Path of the tags of this page's feed. */
 const TAGS = `${ROOT}/api/v1/feeds/${feedOfPage()}/tags`;
@@ -49,7 +49,7 @@ export function completeTags(form: HTMLFormElement): void {
     const known = (isAsked && (await tagsOf(TAGS, begun))) || [];
     if (mine !== asked) return;
     const matching = known.map(({ tag }) => tag).filter((tag) => tag !== begun && !chosen.includes(tag));
-    list.replaceChildren(...matching.slice(0, MOST_SHOWN).map(optionOf));
+    list.replaceChildren(...matching.slice(0, MAX_SHOWN).map(optionOf));
     list.hidden = matching.length === 0;
     input.ariaExpanded = String(!list.hidden);
     activate(-1);
