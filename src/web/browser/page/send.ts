@@ -19,22 +19,14 @@ export interface ApiRequest {
 /** The status of an answer that has no JSON. */
 const NO_CONTENT = 204;
 
-/** The way out of a failure. */
-interface WayOut {
-  readonly label: string;
-  readonly href: string;
-}
-
 /** The service refused, or cannot be reached; the message is for people. */
 export class RequestFailed extends Error {
   /** The code of the refusal; undefined if the service did not answer. */
   readonly code: string | undefined;
-  readonly link: WayOut | undefined;
 
-  constructor(sentence: string, code?: string, link?: WayOut) {
+  constructor(sentence: string, code?: string) {
     super(sentence);
     this.code = code;
-    this.link = link;
   }
 }
 
@@ -98,10 +90,8 @@ async function refusalOf(
   { error = '', code }: { readonly error?: string; readonly code?: string } = {},
 ): Promise<RequestFailed> {
   const seconds = request.getResponseHeader('Retry-After');
-  // This page itself leads to the form for logging in, or for unlocking the feed.
-  const link = code === 'auth' ? { label: 'Log in or unlock the feed', href: location.pathname } : undefined;
   const retryAfter = seconds === null ? undefined : Number(seconds);
-  return new RequestFailed(await sentenceOf({ code, message: error, retryAfter }), code, link);
+  return new RequestFailed(await sentenceOf({ code, message: error, retryAfter }), code);
 }
 
 /** What to tell people of a refusal. Its words are loaded now, because few pages need them. */
@@ -120,11 +110,12 @@ function parseJson(text: string): { readonly error?: string; readonly code?: str
 
 type Upload = (signal: AbortSignal, onProgress: ApiRequest['onProgress']) => Promise<string>;
 
-function linkTo({ label, href }: WayOut): HTMLAnchorElement {
+/** A link to this page itself, which leads to the form for logging in, or for unlocking the feed. */
+function logInLink(): HTMLAnchorElement {
   const link = document.createElement('a');
-  link.href = href;
+  link.href = location.pathname;
   link.target = '_blank';
-  link.textContent = `${label} (new tab)`;
+  link.textContent = 'Log in or unlock the feed (new tab)';
   return link;
 }
 
@@ -157,7 +148,7 @@ export function uploadStatus(form: HTMLElement, hold: (isBusy: boolean) => void 
   function fail(failure: string | RequestFailed): void {
     const error = find(form, '.error');
     if (typeof failure === 'string') error.textContent = failure;
-    else error.replaceChildren(failure.message, ...(failure.link ? [' ', linkTo(failure.link)] : []));
+    else error.replaceChildren(failure.message, ...(failure.code === 'auth' ? [' ', logInLink()] : []));
   }
 
   /** Runs one upload at a time and shows how it ends: with the sentence that it returns. Returns whether it succeeded. */
