@@ -152,11 +152,11 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     if (text === null) return picture();
     const problem = await box.pictures?.settle();
     if (problem) throw new RequestFailed(`${problem} Save again to save the note as it is now.`);
-    const hasPictures = ((await box.pictures?.all()) ?? []).length > 0;
+    const hasPictures = (box.pictures?.now() ?? []).length > 0;
     if (!isChanged(text) && !hasPictures && !isNew) return undefined;
     // The tags are for the new pictures.
     const { tags = '' } = valuesOf(box.fields);
-    return { headers: hasPictures && !isNew ? noteHeaders({ tags }) : {}, body: await noteBody(box, true) };
+    return { headers: hasPictures && !isNew ? noteHeaders({ tags }) : {}, body: noteBody(box, true) };
   }
 
   async function showConflict(): Promise<void> {

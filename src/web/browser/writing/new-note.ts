@@ -82,7 +82,7 @@ export function newNote(form: HTMLFormElement): Box {
     if (!box.keepsAll()) return;
     const problem = await box.pictures?.settle();
     if (problem) return status.fail(`${problem} Post again to post the note as it is now.`);
-    const body = await noteBody(box);
+    const body = noteBody(box);
     if (body === undefined) {
       status.fail(box.pictures ? 'Write something, or add a picture.' : 'Write something.');
       text!.focus();

@@ -1,11 +1,11 @@
 import type { Box } from './box.ts';
 
 /**
- * What a box holds as the body of a request, once its pictures are prepared: a form, even of a text alone. Undefined if it is empty.
+ * What a box holds, whose pictures are prepared, as the body of a request: a form, even of a text alone. Undefined if it is empty.
  * @param keepsText sends a text even if it only shows one picture; otherwise such a note is posted as a picture
  */
-export async function noteBody({ text, pictures }: Box, keepsText = false): Promise<FormData | undefined> {
-  const all = (await pictures?.all()) ?? [];
+export function noteBody({ text, pictures }: Box, keepsText = false): FormData | undefined {
+  const all = pictures?.now() ?? [];
   const { value = '' } = text ?? {};
   const isPicture = !keepsText && all.length === 1 && pictures!.wordsOf(value).trim() === '';
   const isBlank = value.trim() === '';

@@ -237,12 +237,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     add,
     choose: () => input.click(),
     settle,
-    /** The pictures in their order, once all are as they were asked for. */
-    async all(): Promise<DraftPicture[]> {
-      await settle();
-      return inOrder().map(({ picture }) => picture);
-    },
-    /** Those that are prepared. */
+    /** Those that are prepared, in their order. */
     now: () => inOrder().map(({ picture }) => picture),
     /** Whether pictures are still being prepared. */
     areComing: () => coming > 0,
