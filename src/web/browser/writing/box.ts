@@ -37,6 +37,7 @@ export function writingBox(
   const status = uploadStatus(form, hold);
   const text = form.querySelector<HTMLTextAreaElement>('[name=text]');
   const titled = find<HTMLElement>(form, '.titled');
+  const title = find<HTMLInputElement>(titled, 'input');
   const addTitle = find<HTMLElement>(form, '[data-action=title]');
   const takesPictures = text !== null && form.querySelector('.pictures') !== null;
   /** Undefined if the feed takes no pictures, or the note is one. */
@@ -58,13 +59,10 @@ export function writingBox(
     if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) check(target);
     draft.changed();
   });
-  form.addEventListener('click', ({ target }) => {
-    const button =
-      target instanceof Element
-        ? target.closest<HTMLElement>('[data-tool=picture], [data-action=title]')
-        : null;
-    if (button?.dataset.tool === 'picture') pictures?.choose();
-    else if (button !== null) showTitle(true);
+  form.querySelector('[data-tool=picture]')?.addEventListener('click', () => pictures?.choose());
+  addTitle.addEventListener('click', () => {
+    showTitle(true);
+    title.focus();
   });
   form.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
@@ -99,10 +97,9 @@ export function writingBox(
     return isKept;
   }
 
-  function showTitle(isShown: boolean): void {
+  function showTitle(isShown = title.value !== ''): void {
     titled.hidden = !isShown;
     addTitle.hidden = isShown;
-    if (isShown) find<HTMLElement>(titled, 'input').focus();
   }
 
   function hasChanges(): boolean {
@@ -159,7 +156,7 @@ export function writingBox(
     }
     for (const [field, value] of written) add(field, value);
     if (written.length === 0) key.set(sent);
-    showTitleIfAny();
+    showTitle();
   }
 
   /** Back to what the page came with. */
@@ -172,13 +169,7 @@ export function writingBox(
       field.dispatchEvent(new Event('input'));
     }
     for (const problem of form.querySelectorAll('.problem')) problem.textContent = '';
-    showTitleIfAny();
-  }
-
-  function showTitleIfAny(): void {
-    const isShown = find<HTMLInputElement>(titled, 'input').value !== '';
-    titled.hidden = !isShown;
-    addTitle.hidden = isShown;
+    showTitle();
   }
 
   /** Takes no words while a note is sent: they would be in no note, because the box is emptied afterwards. */
@@ -208,13 +199,12 @@ export function writingBox(
   }
 
   /** Adds to what is written. */
-  function fill({ text: more = '', title, tags, files = [] }: Partial<SharedContent>): void {
+  function fill({ text: more = '', title: given, tags, files = [] }: Partial<SharedContent>): void {
     form.classList.add('open');
-    const field = (name: string) => fields.find((one) => one.name === name);
     if (text !== null && more !== '') add(text, more);
-    if (title) setValue(field('title')!, title);
-    if (tags) setValue(field('tags')!, tags);
-    showTitleIfAny();
+    if (given) setValue(title, given);
+    if (tags) setValue(find<HTMLInputElement>(form, '[name=tags]'), tags);
+    showTitle();
     text?.setSelectionRange(text.value.length, text.value.length);
     pictures?.add(files);
   }
