@@ -13,11 +13,11 @@ import { inTime } from '../page/in-time.ts';
 const PATIENCE_MS = 10_000;
 const CANNOT_KEEP = 'This browser keeps no drafts, so what you write is lost when you leave the page.';
 
-/** The boxes of this page. */
-const boxes = new Set<{ readonly isUnsafe: () => boolean }>();
+/** For each box of this page, whether it holds something that is in no draft. */
+const boxes = new Set<() => boolean>();
 
 addEventListener('beforeunload', (event) => {
-  if ([...boxes].some(({ isUnsafe }) => isUnsafe())) event.preventDefault();
+  if ([...boxes].some((isUnsafe) => isUnsafe())) event.preventDefault();
 });
 
 /** The box whose draft is kept. */
@@ -46,11 +46,9 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   /** The last write is stored, or will be even if the page is left. Changes since then make the box dirty. */
   let isSafe = true;
   let isBroken = false;
-  const guard = {
-    isUnsafe: () =>
-      box.isSending() || box.holdsMore() || (box.content() !== undefined && (isDirty || !isSafe || isBroken)),
-  };
-  boxes.add(guard);
+  const isUnsafe = () =>
+    box.isSending() || box.holdsMore() || (box.content() !== undefined && (isDirty || !isSafe || isBroken));
+  boxes.add(isUnsafe);
 
   find(line, 'button').addEventListener('click', () => {
     line.hidden = true;
@@ -73,7 +71,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     while (isDirty) {
       isDirty = false;
       isSafe = false;
-      const content = boxes.has(guard) ? box.content() : undefined;
+      const content = boxes.has(isUnsafe) ? box.content() : undefined;
       try {
         if (isUnread) throw new Error('the stored draft was not read');
         if (content === undefined) await deleteDraft(slot);
@@ -133,7 +131,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     restore,
     clear,
     /** Of a box that is closed: it asks nothing any more, and holds nothing. */
-    forget: () => boxes.delete(guard),
+    forget: () => boxes.delete(isUnsafe),
   };
 }
 
