@@ -29,10 +29,10 @@ export async function takeInTheirs(form: HTMLFormElement, url: string): Promise<
   return true;
 }
 
-/** Says what happened to the note meanwhile, and moves the focus there; nothing if it is `undefined`. */
-export function showMeanwhile(form: HTMLFormElement, what: 'changed' | 'deleted' | undefined): void {
+/** Says what happened to the note meanwhile, and moves the focus there. */
+export function showMeanwhile(form: HTMLFormElement, what: 'changed' | 'deleted'): void {
   for (const panel of form.querySelectorAll<HTMLElement>('.meanwhile')) {
-    panel.hidden = what === undefined || !panel.classList.contains(what);
+    panel.hidden = !panel.classList.contains(what);
     if (!panel.hidden) panel.focus();
   }
 }

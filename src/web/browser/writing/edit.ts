@@ -85,8 +85,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     isRestored = true;
   });
   void restoring.then((isBack) => {
-    const first = text ?? box.fields[0]!;
-    first.focus();
+    box.fields[0]!.focus();
     if (!isBack) text?.setSelectionRange(text.value.length, text.value.length);
   });
 

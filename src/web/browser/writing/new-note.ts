@@ -24,7 +24,6 @@ export function newNote(form: HTMLFormElement): Box {
     event.preventDefault();
     void submit();
   });
-  find<HTMLButtonElement>(form, '.primary').disabled = false;
   showWaiting(path, {
     isEmpty: () => !box.hasChanges(),
     fill(content) {
