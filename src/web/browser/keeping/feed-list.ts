@@ -23,14 +23,10 @@ export function showFeeds(section: HTMLElement): void {
       find<HTMLElement>(document, '#feed').focus();
     },
   });
-  show();
-  for (const feed of keptFeeds().slice(0, MAX_ASKED)) void askForNew(feed);
-
-  function show(): void {
-    const feeds = keptFeeds();
-    section.hidden = feeds.length === 0;
-    list.replaceChildren(...feeds.map(itemOf));
-  }
+  const feeds = keptFeeds();
+  section.hidden = feeds.length === 0;
+  list.replaceChildren(...feeds.map(itemOf));
+  for (const feed of feeds.slice(0, MAX_ASKED)) void askForNew(feed);
 
   function itemOf({ name, title }: KeptFeed): HTMLElement {
     const item = find<HTMLElement>(template.content, 'li').cloneNode(true) as HTMLElement;
