@@ -18,16 +18,12 @@ interface ExtendableMessageEvent extends ExtendableEvent {
   readonly data: unknown;
 }
 
-interface SyncEvent extends ExtendableEvent {
-  readonly tag: string;
-}
-
 interface WorkerEvents {
   install: InstallEvent;
   activate: ExtendableEvent;
   fetch: FetchEvent;
   message: ExtendableMessageEvent;
-  sync: SyncEvent;
+  sync: ExtendableEvent;
 }
 
 interface WorkerScope {
