@@ -6,7 +6,7 @@ import './reading/share.ts';
 import './keeping/visited.ts';
 import { find } from './page/elements.ts';
 import { startDeleting } from './reading/delete-note.ts';
-import { follow, refresh } from './reading/live.ts';
+import { follow } from './reading/live.ts';
 import { startMenus } from './reading/menus.ts';
 import { leadBack } from './reading/newer.ts';
 import { startSearch } from './reading/search.ts';
@@ -17,7 +17,7 @@ import { startWriting } from './writing/writing.ts';
 const list = document.querySelector<HTMLElement>('#notes[data-events]');
 if (list !== null) {
   startMenus();
-  startDeleting(follow(list), () => refresh(false));
+  startDeleting(follow(list));
 } else keepTimes(find(document, '#notes'));
 leadBack();
 startSearch();

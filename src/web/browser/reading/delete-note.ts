@@ -1,8 +1,10 @@
+import { feedOfPage } from '../keeping/feeds.ts';
 import { ROOT } from '../page/elements.ts';
 import { freshPage } from '../page/fresh.ts';
 import { isUnanswered, RequestFailed, send, sendForEtag, sentenceOf } from '../page/send.ts';
 import { LOGGING_OUT } from '../page/service.ts';
 import { type Toast, toast } from '../page/toast.ts';
+import { refresh } from './live.ts';
 import { focusBeside, type NoteList } from './note-list.ts';
 import { showDays } from './times.ts';
 
@@ -26,22 +28,18 @@ interface Deletion {
   readonly times?: string;
 }
 
-/** `<root>/<feed>` */
-const [, FEED = ''] = location.pathname.slice(ROOT.length).split('/');
+const FEED = feedOfPage();
 
 /** Deletions that are carried out when their toasts end or the page is left. */
 const pending = new Map<Deletion, Toast>();
 
-/**
- * Lets the notes of a list be deleted by their menus, and carries out a deletion that another page has handed over.
- * @param seeChanges shows what somebody else has changed meanwhile
- */
-export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): void {
+/** Lets the notes of a list be deleted by their menus, and carries out a deletion that another page has handed over. */
+export function startDeleting(list: NoteList): void {
   onDelete((note) => {
     const deletion = { feed: FEED, id: note.dataset.id!, etag: '', times: timesOf(note) };
     takeAway(deletion, note);
     // The page may not have heard of a change yet. It then shows the note again.
-    void learnEtag(deletion).then(seeChanges);
+    void learnEtag(deletion).then(() => refresh(false));
   });
   document.addEventListener('keydown', undoByKey);
   addEventListener('pagehide', carryOutAll);
@@ -107,7 +105,7 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
   async function spare(error: RequestFailed, note?: HTMLElement): Promise<void> {
     if (note?.hidden) bringBack(note);
     toast(error.code === 'changed' ? CHANGED : notDeleted(error));
-    if (error.code === 'changed') await seeChanges();
+    if (error.code === 'changed') await refresh(false);
   }
 
   /** Returns false if the note is not in the list any more. */
