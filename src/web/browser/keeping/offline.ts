@@ -1,4 +1,5 @@
 import { find, ROOT } from '../page/elements.ts';
+import { timeText } from '../page/text.ts';
 import { REACHED } from '../reading/live.ts';
 
 // Registers the service worker, and says so if the page is one that it kept.
@@ -36,14 +37,11 @@ function shown(): string[] {
 }
 
 function showAge(storedAt: number): void {
-  const date = new Date(storedAt);
-  const isToday = date.toDateString() === new Date().toDateString();
-  const time = date.toLocaleString([], { timeStyle: 'short', ...(!isToday && { dateStyle: 'medium' }) });
   const line = document.createElement('p');
   line.className = 'offline';
   line.role = 'status';
   const reason = navigator.onLine ? 'The service cannot be reached' : 'You are offline';
-  line.textContent = `${reason}; this is as of ${time}. `;
+  line.textContent = `${reason}; this is as of ${timeText(storedAt)}. `;
   const again = document.createElement('a');
   again.href = location.href;
   again.textContent = 'Load it again';

@@ -8,6 +8,7 @@ import {
 } from '../keeping/drafts.ts';
 import { find } from '../page/elements.ts';
 import { inTime } from '../page/in-time.ts';
+import { timeText } from '../page/text.ts';
 
 /** How long posting waits for the stored draft, ms. */
 const PATIENCE_MS = 10_000;
@@ -133,11 +134,4 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     /** Of a box that is closed: it asks nothing any more, and holds nothing. */
     forget: () => boxes.delete(isUnsafe),
   };
-}
-
-/** A time of today by the clock, else with its day. */
-function timeText(time: number): string {
-  const isToday = new Date(time).toDateString() === new Date().toDateString();
-  const format = isToday ? { timeStyle: 'short' } : { dateStyle: 'medium', timeStyle: 'short' };
-  return new Intl.DateTimeFormat(undefined, format as Intl.DateTimeFormatOptions).format(time);
 }
