@@ -45,10 +45,9 @@ interface PublicFeedPage extends FeedPage {
 /** The page at `/r/<read_id>`. It reveals neither the feed's name nor its readers. */
 export function publicFeedPage(site: Site, feed: PublicFeedPage): string {
   const { base, readId, title, description, query = {} } = feed;
-  const url = readPageUrl(base, readId);
   const shared = {
     title,
-    url,
+    url: readPageUrl(base, readId),
     rssUrl: rssUrl(base, readId, feed.query),
     jsonUrl: jsonFeedUrl(base, readId, feed.query),
   };
@@ -57,10 +56,8 @@ export function publicFeedPage(site: Site, feed: PublicFeedPage): string {
     isListed: feed.listed && feed.query === undefined,
     head: publicHead(site, {
       ...feed,
+      ...shared,
       type: 'website',
-      url,
-      rssUrl: shared.rssUrl,
-      jsonUrl: shared.jsonUrl,
       imageUrl: feed.imageUrl ?? feed.firstPictureUrl,
       description: description || `Notes of ${title}`,
     }),

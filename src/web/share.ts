@@ -24,19 +24,20 @@ export function sharePanels({ title, url, rssUrl, jsonUrl }: Shared): Html {
 <h2 id="share-heading">Share this page</h2>
 ${copyable('share-link', url, 'the link')}
 <p class="actions">${qrButton('share-link', 'Share this page')}
-<a class="button" href="${mail}">${icon('mail')}E-mail</a> ${CLOSE('share')}</p>
+<a class="button" href="${mail}">${icon('mail')}E-mail</a> ${closeButton('share')}</p>
 </div>
 <div popover id="subscribe" role="dialog" aria-labelledby="subscribe-heading">
 <h2 id="subscribe-heading">Subscribe</h2>
 <p>Paste this address into your feed reader: new notes will appear there by themselves.</p>
 ${copyable('subscribe-link', rssUrl, 'the address of the feed')}
 <p class="actions"><a class="button" href="feed:${rssUrl}">Open in a feed reader</a>
-<a class="button" href="${jsonUrl}">JSON Feed</a> ${CLOSE('subscribe')}</p>
+<a class="button" href="${jsonUrl}">JSON Feed</a> ${closeButton('subscribe')}</p>
 </div>`;
 }
 
-const CLOSE = (id: string) =>
-  html`<button type="button" popovertarget="${id}" popovertargetaction="hide">Close</button>`;
+function closeButton(id: string): Html {
+  return html`<button type="button" popovertarget="${id}" popovertargetaction="hide">Close</button>`;
+}
 
 /**
  * Shows the text of an element as a QR code; works with a script only (`browser/reading/share.ts`).
