@@ -244,7 +244,7 @@ ${isText && !site.takesPictures && noPictures(site)}`,
   };
   return html`<template id="edit-box">
 <form class="box open" method="post" enctype="multipart/form-data" data-feed="${feed}" data-draft="${draftKey(feed)}" data-identity="${edited.identity}"
- data-id="${id}" data-type="${mediaType(type)}" data-etag="${edited.etag}" aria-label="Edit this note">
+ data-id="${id}" data-etag="${edited.etag}" aria-label="Edit this note">
 ${MEANWHILE}
 ${boxParts(parts)}
 </form>
