@@ -95,13 +95,12 @@ export async function storeDraft(
 
 /** Takes the draft of this window or, if it has none, the newest one of a window that is gone, which becomes one of this window. */
 export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
-  const window = await holdWindow();
-  const living = await livingWindows();
-  const { drafts, files, done } = await open();
-  const found = ((await result(drafts.getAll())) as Stored[]).filter(isOf(slot)).sort((a, b) => b.at - a.at);
-  const taken =
-    found.find((draft) => draft.window === window) ?? found.find((draft) => !living?.has(draft.window));
-  if (taken === undefined || (taken.window !== window && living === undefined)) return oldDraft(slot);
+  const { drafts, files, done, window, free } = await openFree();
+  const found = free
+    .filter(({ feed, note }) => feed === slot.feed && note === slot.note)
+    .sort((a, b) => b.at - a.at);
+  const taken = found.find((draft) => draft.window === window) ?? found[0];
+  if (taken === undefined) return oldDraft(slot);
   drafts.delete(taken.id);
   drafts.put({ ...taken, window, id: idOf(slot, window) });
   const pictures = taken.pictures.map(async (picture) => {
@@ -120,12 +119,8 @@ export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
 
 /** The ids of the notes of which this window, or one that is gone, has the draft of an edit. */
 export async function draftedEdits(): Promise<string[]> {
-  const window = await holdWindow();
-  const living = await livingWindows();
-  const { drafts } = await open();
-  const isFree = (draft: Stored) => draft.window === window || living?.has(draft.window) === false;
-  const found = ((await result(drafts.getAll())) as Stored[]).filter(isFree);
-  return found.flatMap(({ note }) => (note === '' ? [] : note));
+  const { free } = await openFree();
+  return free.flatMap(({ note }) => (note === '' ? [] : note));
 }
 
 /** Deletes the draft of this window. */
@@ -216,10 +211,6 @@ async function oldDraft(slot: Slot): Promise<Draft | undefined> {
   return { ...draft, at: Date.now() };
 }
 
-function isOf({ feed, note }: Slot): (draft: Stored) => boolean {
-  return (draft) => draft.feed === feed && draft.note === note;
-}
-
 function idOf({ feed, note }: Slot, window: string): string {
   return [feed, note, window].join('/');
 }
@@ -240,6 +231,16 @@ async function open() {
     commit: () => transaction.commit(),
     done,
   };
+}
+
+/** A transaction with the drafts that this window may take: its own, and those of windows that are gone. */
+async function openFree() {
+  const window = await holdWindow();
+  const living = await livingWindows();
+  const opened = await open();
+  const all = (await result(opened.drafts.getAll())) as Stored[];
+  const isFree = (draft: Stored) => draft.window === window || living?.has(draft.window) === false;
+  return { ...opened, window, free: all.filter(isFree) };
 }
 
 /** Opens the database once more if its connection was closed, as browsers do when they clear data or lack memory. */
