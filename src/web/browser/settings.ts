@@ -40,23 +40,20 @@ document.addEventListener('submit', (event) => {
     void saveInPlace(form, submitter);
   }
   // A deletion may fail, so the feed is forgotten when it has succeeded.
-  if (action.endsWith('/delete')) markFeed(draftKey, feedOfPage());
+  if (action.endsWith('/delete')) markFeed(draftKey);
 });
 
 // Listens at the window, because `reachable.ts`, whose listener comes first, may keep a form from being sent.
-addEventListener('submit', ({ defaultPrevented, target, submitter }) => {
-  if (defaultPrevented || (submitter as HTMLButtonElement | null)?.formMethod === 'dialog') return;
-  const form = target as HTMLFormElement;
+addEventListener('submit', (event) => {
+  const button = event.submitter as HTMLButtonElement | null;
+  if (event.defaultPrevented || button?.formMethod === 'dialog') return;
+  const form = event.target as HTMLFormElement;
   sent.add(form);
   if (asked && form.closest('dialog')) sent.add(asked);
-});
-
-// A lock does not fail if the service can be reached, so drafts and waiting posts go at once. Listens at the window, so that
-// `reachable.ts` comes first.
-addEventListener('submit', (event) => {
-  if (event.defaultPrevented || (event.submitter as HTMLButtonElement | null)?.value !== 'lock') return;
+  if (button?.value !== 'lock') return;
+  // A lock does not fail if the service can be reached, so drafts and waiting posts go at once.
   forgetFeed(feedOfPage());
-  forgetBefore(event, draftKey, feedOfPage());
+  forgetBefore(event, draftKey);
 });
 
 function askForNewLinks(readId: string): void {

@@ -1,6 +1,6 @@
 import { ROOT } from '../page/elements.ts';
 import { inTime } from '../page/in-time.ts';
-import { forgetFeed } from './feeds.ts';
+import { feedOfPage, forgetFeed } from './feeds.ts';
 import { forgetPosts } from './outbox.ts';
 import { holdWindow, livingWindows } from './window.ts';
 
@@ -140,22 +140,17 @@ async function forgetWritten(feed: string, name: string): Promise<void> {
 }
 
 /**
- * Deletes drafts and posts before a form is sent, because a page that is left may not finish deleting. Call it after all listeners
- * that may prevent the sending.
+ * Deletes the drafts and posts of this page's feed before a form is sent by a button with a name, because a page that is left may not
+ * finish deleting. Call it after all listeners that may prevent the sending.
  * @param feed key of its drafts
  */
-export function forgetBefore(event: SubmitEvent, feed: string, name: string): void {
-  if (event.defaultPrevented) return;
+export function forgetBefore(event: SubmitEvent, feed: string): void {
   event.preventDefault();
   const form = event.target as HTMLFormElement;
-  const { submitter } = event;
+  const { name, value } = event.submitter as HTMLButtonElement;
   // `submit()` leaves out the name and value of the button that was pressed.
-  if (submitter instanceof HTMLButtonElement && submitter.name !== '') {
-    const pressed = Object.assign(document.createElement('input'), { type: 'hidden', name: submitter.name });
-    pressed.value = submitter.value;
-    form.append(pressed);
-  }
-  void inTime(forgetWritten(feed, name), PATIENCE_MS)
+  form.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }));
+  void inTime(forgetWritten(feed, feedOfPage()), PATIENCE_MS)
     .catch(() => {})
     .then(() => HTMLFormElement.prototype.submit.call(form));
 }
@@ -168,12 +163,12 @@ export async function hasDrafts(): Promise<boolean> {
 }
 
 /**
- * Marks a feed for `forgetMarked`, because its deletion may still fail.
+ * Marks the feed of this page for `forgetMarked`, because its deletion may still fail.
  * @param feed key of its drafts
  */
-export function markFeed(feed: string, name: string): void {
+export function markFeed(feed: string): void {
   try {
-    sessionStorage.setItem(LEAVING, `${feed}/${name}`);
+    sessionStorage.setItem(LEAVING, `${feed}/${feedOfPage()}`);
   } catch {
     // Then there are no drafts either.
   }
