@@ -76,7 +76,7 @@ export function startDeleting(list: NoteList): void {
       focusBeside(note);
       note.hidden = true;
       showDays(list.element);
-      note.addEventListener('replaced', () => cancel(deletion, CHANGED), { once: true });
+      note.addEventListener('replaced', () => cancel(deletion), { once: true });
     }
     const offer = {
       label: 'Undo',
@@ -104,8 +104,10 @@ export function startDeleting(list: NoteList): void {
   /** Shows a note again that is not deleted, and says why. */
   async function spare(error: RequestFailed, note?: HTMLElement): Promise<void> {
     if (note?.hidden) bringBack(note);
-    toast(error.code === 'changed' ? CHANGED : notDeleted(error));
-    if (error.code === 'changed') await refresh(false);
+    const isChanged = error.code === 'changed';
+    const sentence = isUnanswered(error) ? UNANSWERED : `The note is not deleted. ${error.message}`;
+    toast(isChanged ? CHANGED : sentence);
+    if (isChanged) await refresh(false);
   }
 
   /** Returns false if the note is not in the list any more. */
@@ -162,17 +164,14 @@ function leftUnder(key: string): Deletion[] {
   }
 }
 
-function cancel(deletion: Deletion, sentence: string): void {
+/** Spares a note that somebody else has changed before it was deleted. */
+function cancel(deletion: Deletion): void {
   const shown = pending.get(deletion);
   // The deletion was undone before, or has been carried out already.
   if (shown === undefined) return;
   shown.close();
   pending.delete(deletion);
-  toast(sentence);
-}
-
-function notDeleted(error: RequestFailed): string {
-  return isUnanswered(error) ? UNANSWERED : `The note is not deleted. ${error.message}`;
+  toast(CHANGED);
 }
 
 /** Why the page of a note could not be read. A page without a note is that of a network which asks for a login. */
