@@ -6,8 +6,8 @@ const NAMES = ['text', 'title', 'tags', 'shared'];
  * What the address of the page brings to the box: `?text=…&title=…&tags=…`, or with `?shared=1` what another app has shared.
  * @returns undefined if it brings nothing
  */
-export async function prefill({ search }: Pick<Location, 'search'>): Promise<SharedContent | undefined> {
-  const query = new URLSearchParams(search);
+export async function prefill(): Promise<SharedContent | undefined> {
+  const query = new URLSearchParams(location.search);
   if (!NAMES.some((name) => query.has(name))) return undefined;
   if (query.has('shared')) return readShared().catch(() => undefined);
   const value = (name: string) => query.get(name)?.trim() ?? '';

@@ -41,7 +41,7 @@ export function newNote(form: HTMLFormElement): Box {
 
   /** Puts into the box what the address of the page brings. */
   async function fillFromAddress(): Promise<void> {
-    const brought = await prefill(location);
+    const brought = await prefill();
     if (brought === undefined) return;
     if (box.hasChanges()) {
       toast('The box holds a draft: post or clear it, then load this page again to add what was shared.');
