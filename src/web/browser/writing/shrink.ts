@@ -1,11 +1,5 @@
+import type { DraftPicture } from '../keeping/drafts.ts';
 import { holdsPosition, isAnimated } from './picture-metadata.ts';
-
-/** A picture ready to be sent: the same file, or a smaller one. */
-interface PreparedPicture {
-  readonly file: Blob;
-  /** It says where it was taken. */
-  readonly holdsPosition: boolean;
-}
 
 export const POSITION_WARNING =
   'This picture says where it was taken. Everybody who reads the feed can find that out.';
@@ -20,12 +14,13 @@ const SMALLEST_SIDE = 64;
  * Prepares a picture for upload. Shrinks it if it is over the limit; animated pictures are never changed.
  * @param limit bytes
  * @param keepsType for a replacement, which must have the same type; else a large PNG becomes a WebP
+ * @returns the same file, or a smaller one
  */
 export async function preparePicture(
   file: Blob,
   limit: number,
   keepsType: boolean,
-): Promise<PreparedPicture> {
+): Promise<Pick<DraftPicture, 'file' | 'holdsPosition'>> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (file.size > limit && file.type !== 'image/gif' && !isAnimated(bytes)) {
     const shrunk = await reencode(file, limit, keepsType).catch(() => undefined);
