@@ -96,9 +96,7 @@ export async function storeDraft(
 /** Takes the draft of this window or, if it has none, the newest one of a window that is gone, which becomes one of this window. */
 export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
   const { drafts, files, done, window, free } = await openFree();
-  const found = free
-    .filter(({ feed, note }) => feed === slot.feed && note === slot.note)
-    .sort((a, b) => b.at - a.at);
+  const found = free.filter(({ feed, note }) => feed === slot.feed && note === slot.note);
   const taken = found.find((draft) => draft.window === window) ?? found[0];
   if (taken === undefined) return oldDraft(slot);
   drafts.delete(taken.id);
@@ -228,14 +226,14 @@ async function open() {
   };
 }
 
-/** A transaction with the drafts that this window may take: its own, and those of windows that are gone. */
+/** A transaction with the drafts that this window may take: its own, and those of windows that are gone, the newest first. */
 async function openFree() {
   const window = await holdWindow();
   const living = await livingWindows();
   const opened = await open();
   const all = (await result(opened.drafts.getAll())) as Stored[];
   const isFree = (draft: Stored) => draft.window === window || living?.has(draft.window) === false;
-  return { ...opened, window, free: all.filter(isFree) };
+  return { ...opened, window, free: all.filter(isFree).sort((a, b) => b.at - a.at) };
 }
 
 /** Opens the database once more if its connection was closed, as browsers do when they clear data or lack memory. */
