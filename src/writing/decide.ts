@@ -27,16 +27,20 @@ import {
 import { feedEtag, noteEtag, refuseUnlessMatching } from './etags.ts';
 import { type FeedLimits, limitsOf, type Room, refuseBeyond, refuseBytes, refusePicture } from './limits.ts';
 
-/** Settings of the instance that decide about writes. */
-export interface WritingRules {
-  /** The most feeds there may be; 0 is no limit. */
+/** Limits of the instance; 0 is no limit. */
+export interface InstanceLimits {
+  /** The most feeds there may be. */
   readonly maxFeeds: number;
-  /** The most bytes that the notes of all feeds may have; 0 is no limit. */
+  /** The most bytes that the notes of all feeds may have. */
   readonly maxBytes: number;
+  /** The days that any feed keeps its notes. */
+  readonly keepDays: number;
+}
+
+/** Settings of the instance that decide about writes. */
+export interface WritingRules extends InstanceLimits {
   /** Checks licenses; undefined if none is needed. */
   readonly isLicenseValid: LicenseCheck | undefined;
-  /** The days that any feed keeps its notes; 0 is no limit. */
-  readonly keepDays: number;
 }
 
 /** What is there when a command is decided. The storage keeps it so until the effects are stored. */
@@ -343,10 +347,10 @@ function storedContent(content: NoteContent): Pick<Note, 'size' | 'content'> {
 
 function decideSettings(
   feed: Feed,
-  { settings, mostNotes = Infinity }: Configure,
+  { settings, maxNotes = Infinity }: Configure,
   { readIdHolder, hasImage }: State,
 ): Effects {
-  if (feed.noteCount > mostNotes) throw new Refusal('changed', 'The feed has other notes by now.');
+  if (feed.noteCount > maxNotes) throw new Refusal('changed', 'The feed has other notes by now.');
   const { readId = feed.readId, image = feed.image } = settings;
   if (image !== feed.image && !(hasImage && isPicture(image!)))
     throw new Refusal('invalid_request', 'image must be the file of a picture note of this feed.');

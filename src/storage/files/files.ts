@@ -9,6 +9,7 @@ import type { Position } from '../../feeds/order.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { InstanceLimits } from '../../writing/decide.ts';
 import { dueOf } from '../../writing/due.ts';
 import type { Arrival, Arrivals } from '../arrivals.ts';
 import type { CommitObserver } from '../commit-observer.ts';
@@ -52,7 +53,7 @@ import { type FolderWatch, type WatchNotice, WatchThread } from './watch-thread.
 import { type WriterHelper, WriterThread } from './writer-thread.ts';
 import { type WriteParts, write } from './writes.ts';
 
-export interface FilesOptions {
+export interface FilesOptions extends InstanceLimits {
   /** The data folder (DATA_DIR); must exist. */
   readonly dir: string;
   /** The server secret, which read ids of feeds without a stored one follow from. */
@@ -61,11 +62,6 @@ export interface FilesOptions {
   readonly derivation?: Derivation;
   /** Who owns the files and folders made; the process's own user when absent. */
   readonly owner?: Owner | undefined;
-  /** The most feeds there may be; 0 is no limit. */
-  readonly maxFeeds: number;
-  /** The most bytes that the notes of all feeds may have; 0 is no limit. */
-  readonly maxBytes: number;
-  readonly keepDays: number;
   /** Checks licenses; undefined where none is needed. */
   readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn' | 'error'>;

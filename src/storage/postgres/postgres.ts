@@ -4,7 +4,7 @@ import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Command, mainNote, type Post } from '../../writing/command.ts';
-import type { WritingRules } from '../../writing/decide.ts';
+import type { InstanceLimits, WritingRules } from '../../writing/decide.ts';
 import { BatchedCalls } from '../batcher.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { foundPage } from '../found-page.ts';
@@ -49,7 +49,7 @@ const UNSURE_MS = 60_000;
 /** How often a command is decided again, because another transaction took its name or read id. */
 const MAX_ATTEMPTS = 5;
 
-export interface PostgresOptions extends Omit<WritingRules, 'isLicenseValid'> {
+export interface PostgresOptions extends InstanceLimits {
   /** The database, `postgres://…`. A secret: it holds a password. */
   readonly url: string;
   /** Checks licenses; undefined where none is needed. */

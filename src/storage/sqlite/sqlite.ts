@@ -7,7 +7,7 @@ import { Refusal } from '../../refusals.ts';
 import { cannotBeUsed } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Command, withContents } from '../../writing/command.ts';
-import type { WritingRules } from '../../writing/decide.ts';
+import type { InstanceLimits } from '../../writing/decide.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
 import { storeUnavailable } from '../failures.ts';
@@ -27,7 +27,7 @@ import type { Pictures } from './pictures.ts';
 import type { Reads } from './reads.ts';
 import type { RecordReply, Writes } from './writes.ts';
 
-export interface SqliteOptions extends Omit<WritingRules, 'isLicenseValid'> {
+export interface SqliteOptions extends InstanceLimits {
   /** The database file; created if there is none. */
   readonly file: string;
   /** Who owns the files made; the process's own user when absent. */
@@ -60,7 +60,7 @@ export interface SqliteReaderData {
 }
 
 /** What the thread that writes is started with. */
-export interface SqliteWriterData extends Omit<WritingRules, 'isLicenseValid'> {
+export interface SqliteWriterData extends InstanceLimits {
   readonly path: string;
   /** Public keys of licenses; undefined if none is needed. */
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
