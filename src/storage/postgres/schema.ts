@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { WritingRules } from '../../writing/decide.ts';
+import type { InstanceLimits } from '../../writing/decide.ts';
 import { newerSchema } from '../failures.ts';
 import { connect } from './connection-options.ts';
 import { UnusableDatabase } from './failures.ts';
@@ -150,7 +150,7 @@ const CREATED_TABLES = /CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
  */
 export async function migrate(
   url: string,
-  { keepDays, maxBytes = 0, maxFeeds = 0 }: Partial<Omit<WritingRules, 'isLicenseValid'>> = {},
+  { keepDays, maxBytes = 0, maxFeeds = 0 }: Partial<InstanceLimits> = {},
 ): Promise<void> {
   await withAdvisoryLock(url, MIGRATION_LOCK, async (client) => {
     const version = await versionOf(client);
@@ -194,11 +194,11 @@ async function countAll(client: Client, isOfBytes: boolean): Promise<void> {
   await client.query(LEVEL.text);
 }
 
-/** Feeds are locked in the order that writes have, so that there is no deadlock. */
 async function keepDaysOf(client: Client, keepDays: number): Promise<void> {
   const change = 'UPDATE sweeper SET keep_days = $1 WHERE keep_days <> $1';
   if (((await client.query(change, [keepDays])).rowCount ?? 0) === 0) return;
-  await client.query('SELECT FROM feeds WHERE name IS NOT NULL AND note_count > 0 ORDER BY id FOR UPDATE');
+  // No write runs meanwhile, because one that has read the former days would store when its feed is due by them.
+  await client.query('LOCK TABLE feeds IN EXCLUSIVE MODE');
   await client.query('UPDATE feeds SET due_at = 0 WHERE name IS NOT NULL AND note_count > 0');
 }
 

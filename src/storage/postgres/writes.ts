@@ -158,6 +158,7 @@ export class Writes {
   #moreBytes = 0;
   #blockedNames: ReadonlySet<string> = new Set();
   #blockedPictures: ReadonlySet<string> = new Set();
+  /** Those of the last start of any process. */
   #keepDays: number;
 
   constructor(transaction: Transaction, rules: WritingRules) {
@@ -203,7 +204,7 @@ export class Writes {
       this.#transaction.run(LOCK_FEEDS, [[...names]]),
       this.#transaction.run(KEEP_DAYS, []),
     ]);
-    // Not the days of this process: one that was started later may have fewer, and would not find the feeds due any more.
+    // Not the days of this process, because one with others may have been started since.
     if (instance) this.#keepDays = instance.keep_days;
     for (const row of rows) {
       const feed = feedOf(row);
