@@ -3,16 +3,19 @@ import { type KeyedLimit, ranOutOfMemory, TaskTimeout, type WorkerPool } from '.
 /** The pools that render texts, for fast ones first. */
 export type RenderingPools = Readonly<Record<'parsing' | 'slowParsing' | 'slowestParsing', WorkerPool>>;
 
-/** A kind of task on threads of its own. A text that is too slow in one is for the next. */
-export interface Lane {
-  readonly pool: keyof RenderingPools;
+/** A kind of task, and the threads that run it. A text that is too slow in one is for the next. */
+export interface Lane<P extends keyof RenderingPools = keyof RenderingPools> {
+  readonly pool: P;
   /** CPU time of each text, ms. A task takes texts until they have taken as much together. */
   readonly ms: number;
-  /** The longest text with what else counts, in bytes or characters. */
+  /** The longest text, bytes; a search adds the characters of what else it looks at in the note. */
   readonly maxLength: number;
   /** The most texts of a task. */
   readonly maxTexts: number;
-  /** The most texts that one request finds too slow here; the others are for the next lane. */
+  /**
+   * The most texts that one request finds too slow here. What becomes of the others is for the caller: a later request renders them, a
+   * search judges them as written.
+   */
   readonly maxSlow: number;
 }
 

@@ -33,8 +33,10 @@ export interface ThreadJudgement extends Judgement {
   readonly text?: string;
 }
 
+type SearchLane = Lane<'parsing' | 'slowParsing'> & Pick<NotesToJudge, 'isAsWritten'>;
+
 /** The lanes use the threads of the renderer. Unlike there, a text that is too slow in the second lane is judged as written. */
-const LANES: readonly (Lane & Pick<NotesToJudge, 'isAsWritten'>)[] = [
+const LANES: readonly SearchLane[] = [
   { pool: 'parsing', ms: 10, maxLength: 8 * 1024, maxTexts: 50, maxSlow: NO_LIMIT, isAsWritten: false },
   { pool: 'slowParsing', ms: READING_MS, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: 4, isAsWritten: false },
   { pool: 'slowParsing', ms: 2_000, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: NO_LIMIT, isAsWritten: true },
@@ -61,7 +63,7 @@ interface Asked {
 
 /** Judges each note once by a query: short ones on the event loop, others on threads. */
 export class Matches {
-  readonly #pools: RenderingPools;
+  readonly #pools: Pick<RenderingPools, SearchLane['pool']>;
   /** By query and note. */
   readonly #judgements = new LRUCache<string, Judgement>({
     maxSize: KEPT_BYTES,
@@ -77,7 +79,7 @@ export class Matches {
   readonly #lanes = new LRUCache<string, number>({ max: REMEMBERED_SLOW });
   readonly #turns = LANES.map(() => new KeyedLimit(1));
 
-  constructor(pools: RenderingPools) {
+  constructor(pools: Pick<RenderingPools, SearchLane['pool']>) {
     this.#pools = pools;
   }
 

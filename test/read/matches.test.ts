@@ -33,11 +33,7 @@ function matchesOf(t: Test, run?: Run) {
       },
     } as unknown as WorkerPool;
   };
-  const matches = new Matches({
-    parsing: poolOf('parsing'),
-    slowParsing: poolOf('slowParsing'),
-    slowestParsing: poolOf('slowestParsing'),
-  });
+  const matches = new Matches({ parsing: poolOf('parsing'), slowParsing: poolOf('slowParsing') });
   const find = async (query: string, notes: readonly Note[], readId = READ_ID) =>
     (await matches.find(parseQuery(query), notes, readId)).map((match) => match?.text.trim());
   return { matches, find, tasks };
