@@ -14,7 +14,7 @@ export class PostTarget {
   readonly #agent = new Agent({ allowH2: false, connect: { timeout: POST_TIMEOUT_MS } });
   /** No report before this time, ms of the monotonic clock. */
   #quietUntil = 0;
-  #hasDropped = false;
+  #hasReportedDrop = false;
 
   /**
    * @param url without user, query and fragment
@@ -55,10 +55,10 @@ export class PostTarget {
     log();
   }
 
-  /** Calls what logs that changes are dropped from now on, the first time. */
+  /** Calls what logs that changes are dropped from now on, but only the first time. */
   reportDropped(log: () => void): void {
-    if (!this.#hasDropped) log();
-    this.#hasDropped = true;
+    if (!this.#hasReportedDrop) log();
+    this.#hasReportedDrop = true;
   }
 
   /** Closes all connections. */

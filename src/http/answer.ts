@@ -66,7 +66,11 @@ export function json(status: number, value: unknown, extra: Readonly<Record<stri
   };
 }
 
-/** An answer that stays open and sends events: as the web does (HTML, "Server-sent events"), or each as a JSON object on a line. */
+/**
+ * An answer that stays open and sends events.
+ * @param format server-sent events (HTML), or a JSON object on each line
+ * @param isPublic whether others than the client may see what it says
+ */
 export function liveAnswer(body: LiveBody, format: 'events' | 'lines', isPublic: boolean): Answer {
   const fields = {
     'Content-Type': format === 'events' ? 'text/event-stream' : 'application/x-ndjson',

@@ -25,7 +25,7 @@ interface MoveRequest {
   readonly from: MoveSource;
   /** Pictures to look at. */
   readonly limit: number;
-  /** The `next` of the last result. */
+  /** The `next` of the last result; undefined for the start. */
   readonly after: PicturePlace | undefined;
 }
 

@@ -282,8 +282,8 @@ class ImportRun {
     const written = await changeFeed(
       () => storage.feed(target.name),
       async (feed) => {
-        const mostNotes = imported + skipped - this.#expired;
-        const isAllImported = feed.noteCount <= mostNotes;
+        const maxNotes = imported + skipped - this.#expired;
+        const isAllImported = feed.noteCount <= maxNotes;
         const takesKeep = (feed.keepDays ?? feed.keepNotes) === undefined && isAllImported;
         const takesImage =
           feed.image === undefined && image !== undefined && parseNoteFile(image)?.type !== 'md';
@@ -295,7 +295,7 @@ class ImportRun {
           ...(takesImage && (await storage.stat(feed, image)) && { image }),
           ...(takesKeep && { keepDays, keepNotes }),
         };
-        const conditions = { ifMatch: [feedEtag(feed)], mostNotes: isAllImported ? mostNotes : undefined };
+        const conditions = { ifMatch: [feedEtag(feed)], maxNotes: isAllImported ? maxNotes : undefined };
         try {
           const written = await storage.write({ kind: 'configure', ...target, ...conditions, settings });
           return existing(written, 'feed');

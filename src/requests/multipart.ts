@@ -37,7 +37,7 @@ export interface Multipart {
   readonly pictures: readonly Attachment[];
 }
 
-/** Throws a Refusal `too_large` if `Content-Length` is too large. */
+/** Throws a Refusal `too_large` if `Content-Length` is over the limit, bytes. */
 export function refuseLargeBody(request: BodyRequest, limit: number): void {
   if ((request.contentLength ?? 0) > limit) throw tooLarge('The body', limit);
 }

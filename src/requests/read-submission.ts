@@ -202,7 +202,10 @@ export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
 
 type HeaderSource = Pick<BodyRequest, 'header'>;
 
-/** @throws Refusal `too_large`; `invalid_request` for headers of pictures, which a form has in its parts */
+/**
+ * Admits a form by its headers.
+ * @throws Refusal `too_large`; `invalid_request` for headers that only a picture on its own may have
+ */
 function admitForm(request: BodyRequest, { maxImageBytes }: SubmissionRules): void {
   refuseLargeBody(request, largestRequestBytes(maxImageBytes));
   for (const name of ['X-Note-Alt', 'X-Note-Name'])

@@ -81,18 +81,18 @@ export abstract class DatabaseArchive implements Archive {
     const { name, readId, passwordHash = null, title, description, showSender, image = null } = feed;
     const { changedAt, keepDays = null, keepNotes = null, listed } = feed;
     const { text = null, id = null } = feed.license ?? {};
-    const settings = [passwordHash, title, description, showSender, image];
-    await this.insertFeed([name, readId, ...settings, changedAt, text, id, keepDays, keepNotes, listed]);
+    const first = [name, readId, passwordHash, title, description, showSender, image, changedAt];
+    await this.insertFeed([...first, text, id, keepDays, keepNotes, listed]);
     const [newest] = await this.newestNote(name);
     return newest && orderOf(newest);
   }
 }
 
 /**
- * What notes add to the counts of a feed that gets them: notes, pictures and bytes. The last value is that of its `due_at`: 0 if the
- * service has to find out; null if that stays as it is.
+ * What a feed gains by notes: notes, pictures, bytes, and the value of its `due_at`: 0 if the service has to find out; null if that
+ * stays as it is.
  */
-export function countsOf(
+export function gainOf(
   { keepDays, keepNotes }: ArchivedFeed,
   notes: readonly ArchivedNote[],
 ): [notes: number, pictures: number, bytes: number, dueAt: 0 | null] {

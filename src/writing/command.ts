@@ -90,7 +90,7 @@ export interface Configure extends OfFeed {
   readonly kind: 'configure';
   readonly settings: Partial<FeedSettings>;
   /** Refused as `changed` if the feed has more notes. */
-  readonly mostNotes?: number | undefined;
+  readonly maxNotes?: number | undefined;
 }
 
 /** Replaces or, undefined, removes the password. */

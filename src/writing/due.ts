@@ -18,13 +18,13 @@ export interface Due {
   readonly except: NoteFile | undefined;
 }
 
-/** @param mostDays the days that any feed of the instance keeps its notes; 0 is no limit */
+/** @param maxDays the days that any feed of the instance keeps its notes; 0 is no limit */
 export function dueOf(
   { keepDays, keepNotes, image }: Pick<Feed, 'keepDays' | 'keepNotes' | 'image'>,
   now: number,
-  mostDays: number,
+  maxDays: number,
 ): Due {
-  const days = Math.min(keepDays ?? Number.POSITIVE_INFINITY, mostDays || Number.POSITIVE_INFINITY);
+  const days = Math.min(keepDays ?? Number.POSITIVE_INFINITY, maxDays || Number.POSITIVE_INFINITY);
   const before = Number.isFinite(days) ? now - days * DAY_MS : undefined;
   return { now, before, beyond: keepNotes, except: image };
 }

@@ -54,7 +54,7 @@ export async function findMarks(
   return { bytes: file?.bytes.byteLength ?? 0, lines, unsaved };
 }
 
-/** The mark in the metadata file of a note; what cannot be read counts as none, and the log is told if there is one. */
+/** The mark in the metadata file of a note. What cannot be read counts as none; the log, if given, is told. */
 export async function readMark(folder: string, file: NoteFile, log?: FeedLog): Promise<Mark | undefined> {
   try {
     const found = await readMetaFile(folder, file);

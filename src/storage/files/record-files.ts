@@ -73,9 +73,11 @@ export class RecordFiles implements OperatorRecords {
       this.#failed.delete(file);
       if (kind !== 'name') return;
       const names = new Set([...before.keys(), ...this.#of(kind).keys()]) as Set<FeedName>;
-      for (const name of names)
-        if (index.isClosed(name) !== this.#of(kind).has(name))
-          await locks.exclusive(name, async () => index.close(name, this.#of(kind).has(name)));
+      for (const name of names) {
+        if (index.isClosed(name) === this.#of(kind).has(name)) continue;
+        // Asked again, because it may have changed before the lock.
+        await locks.exclusive(name, async () => index.close(name, this.#of(kind).has(name)));
+      }
     } catch (error) {
       const err = asRefusal(error);
       if (!this.#failed.has(file)) log.error('a change by hand could not be taken in', { file, err });

@@ -73,7 +73,7 @@ export interface WriteParts {
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Called with the name of every feed that the service makes. */
   onMade(name: FeedName): void;
-  /** Called with the name of a feed whose folder is not there when it is needed: it may come back. */
+  /** Called with the name of a feed whose folder is not there when it is needed. It may come back, so the watch is to report it again. */
   onLost(name: FeedName): void;
 }
 

@@ -47,7 +47,7 @@ export function isUniqueViolation(failure: unknown): boolean {
   return errorCode(failure) === UNIQUE_VIOLATION;
 }
 
-/** The database is not one that this program can use. Its message is a sentence for the operator. */
+/** The database cannot be used. Its message is a sentence for the operator. */
 export class UnusableDatabase extends Error {}
 
 const UNKNOWN_AUTHORITY = 'no known authority vouches for its certificate, see sslrootcert';

@@ -3,8 +3,8 @@ import type { ArchivedFeed, ArchivedNote, ImageSource } from '../archive.ts';
 import {
   ARCHIVED_COLUMNS,
   archivedRow,
-  countsOf,
   DatabaseArchive,
+  gainOf,
   type SortColumns,
   type WholeNoteRow,
 } from '../database-archive.ts';
@@ -105,7 +105,7 @@ export class PostgresArchive extends DatabaseArchive {
 
   addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
     return this.#write(async (transaction) => {
-      const [row] = await transaction.run(COUNT, [feed.name, ...countsOf(feed, notes)]);
+      const [row] = await transaction.run(COUNT, [feed.name, ...gainOf(feed, notes)]);
       // One dated ahead would otherwise be the last to come until its date.
       const now = Date.now();
       await insertNotes(

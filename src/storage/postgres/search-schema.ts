@@ -5,8 +5,8 @@ export const SEARCH_VERSION = 1;
 /** The feed of a row that is always in `note_words` and `words_to_make`, so that it shows when one of them was emptied. */
 export const MARK_FEED = -1;
 /** Whether both tables have that row. */
-export const HAS_MARKS = `EXISTS (SELECT FROM note_words WHERE feed = ${MARK_FEED})
-    AND EXISTS (SELECT FROM words_to_make WHERE feed = ${MARK_FEED})`;
+export const HAS_MARKS = `(EXISTS (SELECT FROM note_words WHERE feed = ${MARK_FEED})
+    AND EXISTS (SELECT FROM words_to_make WHERE feed = ${MARK_FEED}))`;
 /** The place of `note_words_state` behind all feeds: the words of all notes are made, and the index. */
 export const ALL_FEEDS = Number.MAX_SAFE_INTEGER;
 

@@ -4,8 +4,8 @@ import type { ArchivedFeed, ArchivedNote, ImageSource } from '../archive.ts';
 import {
   ARCHIVED_COLUMNS,
   archivedRow,
-  countsOf,
   DatabaseArchive,
+  gainOf,
   type SortColumns,
   type WholeNoteRow,
 } from '../database-archive.ts';
@@ -60,7 +60,7 @@ export class SqliteArchive extends DatabaseArchive {
     this.#db.transaction(() => {
       const { id } = this.#sql.feedId.get(feed.name)!;
       for (const note of notes) this.#notes.insert(archivedRow(id, note));
-      this.#sql.count.run(...countsOf(feed, notes), id);
+      this.#sql.count.run(...gainOf(feed, notes), id);
     })();
     this.#log.bound();
   }

@@ -105,8 +105,7 @@ export function startDeleting(list: NoteList): void {
   async function spare(error: RequestFailed, note?: HTMLElement): Promise<void> {
     if (note?.hidden) bringBack(note);
     const isChanged = error.code === 'changed';
-    const sentence = isUnanswered(error) ? UNANSWERED : `The note is not deleted. ${error.message}`;
-    toast(isChanged ? CHANGED : sentence);
+    toast(isChanged ? CHANGED : notDeleted(error));
     if (isChanged) await refresh(false);
   }
 
@@ -172,6 +171,10 @@ function cancel(deletion: Deletion): void {
   shown.close();
   pending.delete(deletion);
   toast(CHANGED);
+}
+
+function notDeleted(error: RequestFailed): string {
+  return isUnanswered(error) ? UNANSWERED : `The note is not deleted. ${error.message}`;
 }
 
 /** Why the page of a note could not be read. A page without a note is that of a network which asks for a login. */

@@ -97,6 +97,7 @@ export function writingBox(
     return isKept;
   }
 
+  /** Shows the field of the title, or the button for it; by default the field if it holds one. */
   function showTitle(isShown = title.value !== ''): void {
     titled.hidden = !isShown;
     addTitle.hidden = isShown;

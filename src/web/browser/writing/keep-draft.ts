@@ -14,11 +14,11 @@ import { timeText } from '../page/text.ts';
 const PATIENCE_MS = 10_000;
 const CANNOT_KEEP = 'This browser keeps no drafts, so what you write is lost when you leave the page.';
 
-/** For each box of this page, whether it holds something that is in no draft. */
-const boxes = new Set<() => boolean>();
+/** For each open box of this page, whether to ask before the page is left. */
+const guards = new Set<() => boolean>();
 
 addEventListener('beforeunload', (event) => {
-  if ([...boxes].some((isUnsafe) => isUnsafe())) event.preventDefault();
+  if ([...guards].some((guard) => guard())) event.preventDefault();
 });
 
 /** The box whose draft is kept. */
@@ -47,9 +47,9 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   /** The last write is stored, or will be even if the page is left. Changes since then make the box dirty. */
   let isSafe = true;
   let isBroken = false;
-  const isUnsafe = () =>
+  const guard = () =>
     box.isSending() || box.holdsMore() || (box.content() !== undefined && (isDirty || !isSafe || isBroken));
-  boxes.add(isUnsafe);
+  guards.add(guard);
 
   find(line, 'button').addEventListener('click', () => {
     line.hidden = true;
@@ -72,7 +72,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     while (isDirty) {
       isDirty = false;
       isSafe = false;
-      const content = boxes.has(isUnsafe) ? box.content() : undefined;
+      const content = guards.has(guard) ? box.content() : undefined;
       try {
         if (isUnread) throw new Error('the stored draft was not read');
         if (content === undefined) await deleteDraft(slot);
@@ -132,6 +132,6 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     restore,
     clear,
     /** Of a box that is closed: it asks nothing any more, and holds nothing. */
-    forget: () => boxes.delete(isUnsafe),
+    forget: () => guards.delete(guard),
   };
 }

@@ -1,7 +1,8 @@
 import type { Box } from './box.ts';
 
 /**
- * What a box holds, whose pictures are prepared, as the body of a request: a form, even of a text alone. Undefined if it is empty.
+ * What a box holds as the body of a request: a form, even of a text alone. Undefined if it is empty. Its pictures must be prepared
+ * (`settle`).
  * @param keepsText sends a text even if it only shows one picture; otherwise such a note is posted as a picture
  */
 export function noteBody({ text, pictures }: Box, keepsText = false): FormData | undefined {

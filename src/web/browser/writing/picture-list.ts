@@ -237,7 +237,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     add,
     choose: () => input.click(),
     settle,
-    /** Those that are prepared, in their order. */
+    /** The pictures that are prepared, in their order. */
     now: () => inOrder().map(({ picture }) => picture),
     /** Whether pictures are still being prepared. */
     areComing: () => coming > 0,
