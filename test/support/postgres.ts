@@ -134,9 +134,19 @@ export class PostgresServer {
     // First what starts the others.
     process.kill(pid, 'SIGSTOP');
     const frozen = await this.#processes();
-    for (const one of frozen) process.kill(one, 'SIGSTOP');
+    const send = (signal: NodeJS.Signals) => {
+      for (const one of frozen)
+        try {
+          process.kill(one, signal);
+        } catch (error) {
+          // It was ending when it was listed.
+          if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+        }
+    };
+    send('SIGSTOP');
     const thaw = () => {
-      for (const one of frozen.splice(0)) process.kill(one, 'SIGCONT');
+      send('SIGCONT');
+      frozen.length = 0;
     };
     t.teardown(thaw);
     return thaw;
