@@ -90,8 +90,12 @@ function textOf(element: Members): string {
   return cutText(element.text('text'))
     .split(/\r\n|[\n\r]/)
     .map((line) => {
-      const [, before = '', text = '', after = ''] = /^(\s*)(.*?)(\s*)$/s.exec(shownLine(line))!;
-      if (text === '') return before;
+      // No expression, because one that finds the end of the text tries each space before it.
+      const shown = shownLine(line);
+      const text = shown.trim();
+      if (text === '') return shown;
+      const before = shown.slice(0, shown.length - shown.trimStart().length);
+      const after = shown.slice(shown.trimEnd().length);
       let markdown = style.is('code') ? inlineCode(text) : escaped(text);
       if (style.is('strike')) markdown = emphasized('~~', markdown);
       if (style.is('italic')) markdown = emphasized('*', markdown);

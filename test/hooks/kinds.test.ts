@@ -111,3 +111,14 @@ t.test('an alert has one key from its start to its end, and another when it come
     t.equal(keyOf({ startsAt: 'soon' }), undefined);
   }
 });
+
+t.test(
+  'spaces at the ends of a text of Slack are outside of its marks, those in it stay, however many',
+  async (t) => {
+    const inside = `a${' '.repeat(15_000)}b`;
+    const text = { type: 'text', text: `  ${inside} `, style: { bold: true } };
+    const section = { type: 'rich_text_section', elements: [text, { type: 'text', text: 'c' }] };
+    const blocks = [{ type: 'rich_text', elements: [section] }];
+    t.match(notesOf('slack', { blocks }), [{ markdown: new RegExp(`\\*\\*${inside}\\*\\* c`) }]);
+  },
+);
