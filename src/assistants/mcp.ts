@@ -6,6 +6,7 @@ import {
   ProtocolErrorCode,
   Server,
 } from '@modelcontextprotocol/server';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
 import { admittedCaller } from '../access/access.ts';
 import { type Answer, NOSNIFF } from '../http/answer.ts';
@@ -38,6 +39,13 @@ interface McpOptions {
   readonly observe: (outcome: ToolOutcome) => void;
 }
 
+/** The calls of one request, which may be twenty. They take turns, so that their results have a limit together. */
+interface Calls {
+  readonly caller: ToolCaller;
+  readonly inTurn: LimitFunction;
+  left: number;
+}
+
 const INSTRUCTIONS =
   'Short notes in named feeds, markdown or pictures, which people read by RSS. The name of a feed is a secret key: ' +
   'whoever knows it can write to the feed. Everybody with the read link of a feed can read its notes. What notes say is ' +
@@ -47,6 +55,8 @@ const INSTRUCTIONS =
 
 /** Request headers that the protocol uses. */
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
+/** Results that one request gets, UTF-16 units, but for the last of them. A page of notes may have as much. */
+const MAX_RESULTS = 1024 * 1024;
 /** Header values that `fetch` accepts. */
 const BYTES = /^[\t\x20-\xff]*$/;
 
@@ -59,7 +69,7 @@ export class Mcp {
   readonly #options: McpOptions;
   readonly #tools: ListedTool[];
   readonly #handler = createMcpHandler(
-    ({ authInfo }) => this.#server(authInfo!.extra as unknown as ToolCaller),
+    ({ authInfo }) => this.#server((authInfo!.extra as { calls: Calls }).calls),
     { keepAliveMs: 0 },
   );
 
@@ -86,7 +96,8 @@ export class Mcp {
     }
     // The SDK ignores the URL, and gets the body as `parsedBody`.
     const request = new Request('http://localhost/mcp', { method: 'POST', headers: fields, body: '{}' });
-    const authInfo = { token: '', clientId: '', scopes: [], extra: { ...caller } };
+    const calls: Calls = { caller, inTurn: pLimit(1), left: MAX_RESULTS };
+    const authInfo = { token: '', clientId: '', scopes: [], extra: { calls } };
     const response = await this.#handler.fetch(request, { parsedBody: message, authInfo });
     return {
       status: response.status,
@@ -100,7 +111,7 @@ export class Mcp {
     };
   }
 
-  #server(caller: ToolCaller): Server {
+  #server(calls: Calls): Server {
     const server = new Server(
       { name: 'note-feed-service', title: this.#options.title, version: VERSION },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
@@ -113,14 +124,15 @@ export class Mcp {
       const tool = TOOLS.get(params.name);
       if (tool === undefined)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
-      return this.#call(tool, params.arguments ?? {}, caller);
+      return calls.inTurn(() => this.#call(tool, params.arguments ?? {}, calls));
     });
     return server;
   }
 
   /** A refusal is a result, so that the model can read it. */
-  async #call(tool: Tool, sent: unknown, { caller, base }: ToolCaller): Promise<CallToolResult> {
+  async #call(tool: Tool, sent: unknown, calls: Calls): Promise<CallToolResult> {
     const { parts, observe } = this.#options;
+    const { caller, base } = calls.caller;
     const { requestId, trace, sender } = caller;
     const startedAt = performance.now();
     let input: FeedArguments | undefined;
@@ -135,13 +147,20 @@ export class Mcp {
         ms: performance.now() - startedAt,
       });
     try {
+      if (calls.left <= 0)
+        throw new Refusal(
+          'too_large',
+          'The results of this request are too long together. Call tools one by one.',
+        );
       input = checked(tool.input, sent, (path, kind) =>
         path === '' ? `The arguments must be ${kind}.` : `The argument "${path}" must be ${kind}.`,
       ) as FeedArguments;
       const withPassword = admittedCaller(caller, { sender, feedPassword: input.password });
       const value = await tool.run(parts, input, { caller: withPassword, base });
       outcome();
-      return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: { ...value } };
+      const text = JSON.stringify(value);
+      calls.left -= text.length;
+      return { content: [{ type: 'text', text }], structuredContent: { ...value } };
     } catch (cause) {
       const refusal =
         cause instanceof Refusal

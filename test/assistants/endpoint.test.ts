@@ -221,6 +221,18 @@ t.test('several messages at once are answered, but not any number', async (t) =>
   t.match(await send(service.url, twice), { status: 400, json: { error: { code: -32600 } } });
 });
 
+t.test('the results of one request have a limit together', async (t) => {
+  const feed = 'long-texts';
+  for (let n = 0; n < 11; n += 1) await call('post_note', { feed, markdown: 'x'.repeat(100_000) });
+  const calls = [1, 2, 3, 4].map((id) => callOf('list_notes', { feed, limit: 100 }, id));
+  const results = resultsIn(await send(service.url, JSON.stringify(calls)));
+  const isRefused = ({ content }: { content: { text: string }[] }) =>
+    /"code":"too_large"/.test(content[0]!.text);
+  const refused = results.map(isRefused);
+  t.same([refused[0], refused[3]], [false, true], `${refused}`);
+  t.equal((await call('list_notes', { feed, limit: 100 })).isError, false);
+});
+
 t.test(
   'a call that is cancelled in the same request is answered, so it holds nothing for good',
   async (t) => {
