@@ -13,6 +13,9 @@ const MAX_PICTURES = 100;
 /** Sizes remembered of pictures whose metadata has none. */
 const REMEMBERED = 10_000;
 
+/** The most names in the texts of a page that are looked at, because a text may consist of them. */
+const MAX_NAMES = 2_000;
+
 /** What may be the name of a picture of the feed. Matched by its end, because few words of a text end so. */
 const PICTURE_NAME = /\.(?:png|jpg|gif|webp)\b(?<=([^\s()[\]<>"'/\\?#%.]{1,200}\.\w+))/g;
 
@@ -73,13 +76,16 @@ export class PictureSizes {
   }
 }
 
-/** The picture notes, and the pictures whose names are in texts. */
+/** The picture notes, and the pictures of the first `MAX_NAMES` names that are in texts. */
 export function picturesOf(notes: readonly Note[]): Set<NoteFile> {
   const files = new Set<NoteFile>();
+  let names = 0;
   for (const { id, type, content } of notes) {
     if (content === undefined) files.add(noteFile(id, type));
     else
       for (const [, name = ''] of latin1(content).matchAll(PICTURE_NAME)) {
+        names += 1;
+        if (names > MAX_NAMES) break;
         const found = parseNoteFile(name);
         if (found) files.add(found.file);
       }

@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import t from 'tap';
 import { parseNoteFile } from '../../src/feeds/names.ts';
 import { exactText } from '../../src/read/note-text.ts';
+import { picturesOf } from '../../src/read/picture-sizes.ts';
 import { hostileText } from '../support/hostile-notes.ts';
 import { markdownTexts } from '../support/markdown-texts.ts';
 import { shownNote } from '../support/rendered.ts';
+import { pictureNote, unrenderedNote } from '../support/view-notes.ts';
 
 const folder = 'https://notes.example/r/abc/';
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -103,4 +105,10 @@ t.test('long hostile texts', async (t) => {
     const text = `${piece.repeat(size / piece.length)}.png`;
     t.equal(absolute(text).replaceAll(folder, ''), text, piece.slice(0, 10));
   }
+});
+
+t.test('of a text that is full of names only the first are looked at', async (t) => {
+  const text = Array.from({ length: 3_000 }, (_, n) => `p${n}.png`).join(' ');
+  const found = picturesOf([unrenderedNote(text), pictureNote()]);
+  t.equal(found.size, 2_001, 'pictures themselves do not count');
 });
