@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { dateOfId, datePrefixOfId } from '../feeds/ids.ts';
@@ -39,6 +40,8 @@ import { inspectPicture, pixelsOf, refuseBlank } from './preparation.ts';
 const MAX_META_BYTES = 16 * 1024;
 /** Notes that are stored together: so many, or fewer with so many bytes, or one with more. */
 const [BATCH_NOTES, BATCH_BYTES] = [64, 1024 * 1024];
+/** Time for files in one turn of the event loop, ms. */
+const TURN_MS = 5;
 /** Refused files that the answer names; the others are counted. */
 const MAX_NAMED = 1_000;
 /** A name or an e-mail address. */
@@ -81,10 +84,15 @@ export class Importing {
    */
   async import(admitted: AdmittedPost, zip: FeedZip, limits: FeedLimits, caller: Caller): Promise<Imported> {
     const run = new ImportRun(this.#parts, admitted, limits, caller);
+    let begunAt = performance.now();
     try {
       for await (const file of zip.files()) {
         if ('refusal' in file) run.refuse(file.name, file.refusal);
         else await run.take(file);
+        // Files that are refused or skipped may need no turn of the event loop by themselves.
+        if (performance.now() - begunAt < TURN_MS) continue;
+        await nextTurn();
+        begunAt = performance.now();
       }
       return await run.finish();
     } finally {
