@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { JPG } from 'image-size/types/jpg';
 import t from 'tap';
 import { PICTURE_TYPES } from '../../src/feeds/note-types.ts';
 import { HEAD_BYTES, pixelSize } from '../../src/feeds/picture-bytes.ts';
@@ -16,6 +17,16 @@ function jpeg(orientation: number): Buffer {
   return Buffer.concat([start, Buffer.from('ffe1', 'hex'), length, exif, frame, Buffer.alloc(64)]);
 }
 
+/** What the reader says by itself. */
+function sizeRead(bytes: Uint8Array) {
+  try {
+    const { width, height } = JPG.calculate(bytes);
+    return width > 0 && height > 0 ? { width, height } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 const GIF = Buffer.from('GIF89a\x07\x00\x05\x00', 'latin1');
 const WEBP = Buffer.from('524946461a000000574542505650384c0d0000002f0640010000000000', 'hex');
 
@@ -30,6 +41,21 @@ t.test('a picture that its Exif turns by a quarter has the size that it is shown
   t.same(pixelSize('jpg', jpeg(6)), { width: 200, height: 300 });
   t.same(pixelSize('jpg', jpeg(3)), { width: 300, height: 200 });
 });
+
+t.test(
+  'a JPEG in which a segment is looked for has the size that its reader finds, unless that takes long',
+  async (t) => {
+    fc.assert(
+      fc.property(fc.nat(60), fc.uint8Array({ maxLength: 400 }), (at, junk) => {
+        const bytes = Buffer.concat([jpeg(1).subarray(0, at + 4), junk, jpeg(1).subarray(at + 4)]);
+        t.same(pixelSize('jpg', bytes), sizeRead(bytes));
+      }),
+    );
+    const [start, rest] = [jpeg(1).subarray(0, 20), jpeg(1).subarray(20)];
+    for (const between of [Buffer.alloc(100_000), Buffer.from('ffe20002'.repeat(5_000), 'hex')])
+      t.equal(pixelSize('jpg', Buffer.concat([start, between, rest])), undefined);
+  },
+);
 
 t.test('bytes in shared memory', async (t) => {
   const shared = new Uint8Array(new SharedArrayBuffer(PIXEL.length));
