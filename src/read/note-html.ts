@@ -24,6 +24,8 @@ import {
 import { firstTitle, titleOf, titlesAtOnce } from './note-title.ts';
 import { isPicture, picturePlaces } from './picture-places.ts';
 
+/** The most pieces of a note that has headings, each of which makes four: they are copied to another thread one by one. */
+const MAX_PARTS = 20_000;
 /** Nested elements; libxml2 gives up at 256. */
 const MAX_DEPTH = 100;
 /** Longest excerpt of a note, in characters. */
@@ -172,6 +174,7 @@ class NoteHtml {
         this.#block('<p', 'p', token.tokens);
         break;
       case 'heading':
+        if (this.parts.length > MAX_PARTS) throw new RangeError('the note has too many headings');
         this.#block(token.depth, -token.depth, token.tokens);
         break;
       case 'code': {

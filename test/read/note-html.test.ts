@@ -88,6 +88,8 @@ t.test('what would grow or nest without end is shown as its text', async (t) => 
   }
   const manyRelative = bytes('[](a) '.repeat(16_000));
   t.ok(shownNote(manyRelative, base).html === asText(manyRelative), 'many relative links');
+  const manyHeadings = bytes('# a\n'.repeat(6_000));
+  t.ok(shownNote(manyHeadings, base).html === asText(manyHeadings), 'many headings');
   t.match(render(`${'>'.repeat(50)}a`), '<blockquote>');
 });
 
@@ -95,6 +97,7 @@ t.test('a long table and many links are what they are', async (t) => {
   t.match(render(`|a|b|c|d|\n|-|-|-|-|\n${'|1|2|3|4|\n'.repeat(5000)}`), '<td>4</td>');
   t.match(render(`[a](https://a.example/${'b'.repeat(90)})\n`.repeat(1000)), '<a href=');
   t.match(render('![a](20260101T000000Z-a.png)\n'.repeat(500)), `src="${base}`);
+  t.match(render('# a\n\nb\n\n'.repeat(3000)), '<h1>');
 });
 
 t.test('small notes stay small', async (t) => {
