@@ -8,6 +8,8 @@ import { type Headers, headers } from './headers.ts';
 
 /** Smaller bodies fit into one packet with their headers, bytes. */
 export const COMPRESS_MIN_BYTES = 1024;
+/** Parts up to this size are read by themselves, larger ones from the whole body if that is kept, bytes. */
+const SMALL_PART_BYTES = 64 * 1024;
 /** Our content codings, best first. */
 const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
@@ -135,6 +137,10 @@ export class Representation {
     return variant.pending;
   }
 
+  async #keptBody(): Promise<Uint8Array> {
+    return (await this.#whole(this.#identity, false)).body as Uint8Array;
+  }
+
   #select(request: Preconditions): Variant {
     const coding = this.#isCompressible && preferredCoding(request.header('accept-encoding'));
     return coding ? this.#variantOf(coding) : this.#identity;
@@ -215,7 +221,12 @@ export class Representation {
       ),
     };
     if (body instanceof Uint8Array) return { ...partial, body: body.subarray(start, end) };
-    return startStream(partial, body, part);
+    // Read at once, because a store has few places for readers, and a slow one would keep one of them.
+    if (end - start <= SMALL_PART_BYTES)
+      return readPart(body, start, end).then((bytes) => ({ ...partial, body: bytes }));
+    if (body.size > (this.#options.largestKept ?? 0)) return startStream(partial, body, part);
+    // Many slow readers of large parts share the whole body.
+    return this.#keptBody().then((whole) => ({ ...partial, body: whole.subarray(start, end) }));
   }
 
   #stream(body: StoredBody, isHead: boolean): Promise<Answer> {
@@ -247,13 +258,18 @@ async function startStream(
 }
 
 /** The first `size` bytes of a body. */
-export async function readFirst(
+export function readFirst(body: Pick<StoredBody, 'read'>, size: number): Promise<Uint8Array<ArrayBuffer>> {
+  return readPart(body, 0, size);
+}
+
+async function readPart(
   body: Pick<StoredBody, 'read'>,
-  size: number,
+  start: number,
+  end: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = new Uint8Array(size);
+  const bytes = new Uint8Array(end - start);
   let at = 0;
-  for await (const piece of body.read(0, size)) {
+  for await (const piece of body.read(start, end)) {
     bytes.set(piece, at);
     at += piece.length;
   }

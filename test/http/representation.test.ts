@@ -287,6 +287,7 @@ function large() {
 }
 
 async function collect(answer: Answer): Promise<string> {
+  if (answer.body instanceof Uint8Array) return Buffer.from(answer.body).toString();
   const { chunks, size } = answer.body as BodyStream;
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
@@ -313,6 +314,31 @@ t.test('a large body is read anew for each answer, and only what is sent of it',
   ]);
   t.equal((await one.answer(request({ range: 'bytes=10-' }))).status, 416);
 });
+
+t.test(
+  'large parts are those of the whole body, which is read once, unless it is too large to be kept',
+  async (t) => {
+    const size = 200_000;
+    const reads: [start: number, end: number][] = [];
+    const read = async function* (start: number, end: number) {
+      reads.push([start, end]);
+      yield new Uint8Array(end - start).fill(start % 256);
+    };
+    const ask = (one: Representation, range: string) => one.answer(request({ range: `bytes=${range}` }));
+    const kept = make({ body: { size, read }, ranges: true, largestKept: size });
+    t.equal((await collect(await ask(kept, '0-99'))).length, 100);
+    t.same(reads.splice(0), [[0, 100]], 'a small part is read by itself');
+    const answers = await Promise.all([ask(kept, '0-99999'), ask(kept, '100-199999')]);
+    t.same(reads.splice(0), [[0, size]]);
+    t.same(
+      answers.map(({ body }) => (body as Uint8Array).length),
+      [100_000, 199_900],
+    );
+    const streamed = make({ body: { size, read }, ranges: true, largestKept: size - 1 });
+    t.equal((await collect(await ask(streamed, '0-99999'))).length, 100_000);
+    t.same(reads, [[0, 100_000]]);
+  },
+);
 
 t.test(
   'a large body that cannot be read is answered as what it is, whatever of it is asked for',
