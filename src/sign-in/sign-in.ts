@@ -205,10 +205,12 @@ export function isAllowed(allow: readonly string[], email: string): boolean {
   return own !== '' && (allow.includes(own) || allow.includes(own.slice(own.lastIndexOf('@'))));
 }
 
-/** The address in the first source that has one, if the provider verified it; else empty. */
+/** The address in the first source that has one, if the provider verified it, in any source that names the same; else empty. */
 export function verifiedEmail(sources: readonly Claims[]): string {
-  const { email, email_verified } = sources.find((claims) => typeof claims.email === 'string') ?? {};
-  const isUsable = email_verified === true && typeof email === 'string' && email.length <= EMAIL_LENGTH;
+  const { email } = sources.find((claims) => typeof claims.email === 'string') ?? {};
+  const words = sources.filter((claims) => claims.email === email).map((claims) => claims.email_verified);
+  const isVerified = words.includes(true) && words.every((word) => word === true || word === undefined);
+  const isUsable = isVerified && typeof email === 'string' && email.length <= EMAIL_LENGTH;
   return isUsable && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }
 

@@ -43,6 +43,18 @@ t.test('an address counts where it is verified, and by who says so', async (t) =
     { email: `${'x'.repeat(320)}@notes.example`, email_verified: true },
   ])
     t.equal(verifiedEmail([claims]), '', JSON.stringify(claims).slice(0, 60));
+  t.equal(
+    verifiedEmail([{ email }, { email, email_verified: true }]),
+    email,
+    'the other source names the same',
+  );
+  t.equal(
+    verifiedEmail([
+      { email, email_verified: false },
+      { email, email_verified: true },
+    ]),
+    '',
+  );
   const mixed = [{ email: 'boss@notes.example' }, { email, email_verified: true }];
   t.equal(verifiedEmail(mixed), '', 'what one source says of its address says nothing of another one');
 });
