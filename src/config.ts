@@ -34,6 +34,7 @@ import {
   regionName,
   secretBytes,
   secretText,
+  targetUrl,
   timeZone,
   urlTemplate,
   wordOr,
@@ -108,7 +109,7 @@ const SETTINGS = {
   termsFile: setting('SERVICE_TERMS_FILE', readableFile),
   noticeFile: setting('SERVICE_NOTICE_FILE', readableFile),
   websubHubs: setting('SERVICE_WEBSUB_HUBS', hubs, [] as readonly string[]),
-  purgeUrl: setting('SERVICE_PURGE_URL', baseUrl),
+  purgeUrl: setting('SERVICE_PURGE_URL', targetUrl),
   purgeToken: setting('SERVICE_PURGE_TOKEN', secretText([1, 1024])),
   reportUrl: setting(
     'SERVICE_REPORT_URL',

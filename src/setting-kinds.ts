@@ -72,6 +72,16 @@ export const baseUrl: Kind<string> = {
   secret: true,
 };
 
+/** An absolute URL to send requests to, kept as it is. */
+export const targetUrl: Kind<string> = {
+  rule: 'an absolute http or https URL without user, query and fragment',
+  parse(text) {
+    const url = parsePlainUrl(text);
+    return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
+  },
+  secret: true,
+};
+
 /** The most hubs. Each change sends requests to every hub. */
 const MAX_HUBS = 5;
 

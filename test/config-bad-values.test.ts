@@ -165,7 +165,7 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
       'http://me:hush@cdn.example',
       'https://cdn.example/?zone=1',
     ],
-    rule: 'an absolute http or https URL without user, query, fragment and semicolon',
+    rule: 'an absolute http or https URL without user, query and fragment',
     hidden: true,
   },
   SERVICE_PURGE_TOKEN: passwordRow(1, 1024),

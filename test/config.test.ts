@@ -191,7 +191,9 @@ t.test('hubs need the address by which they know feeds', async (t) => {
 
 t.test('a CDN may be anywhere, and its token is of no use without it', async (t) => {
   const env = { SERVICE_PURGE_URL: 'http://10.0.0.7:6082/', SERVICE_PURGE_TOKEN: 'hush' };
-  t.match(readConfig(env), { purgeUrl: 'http://10.0.0.7:6082', purgeToken: 'hush' });
+  t.match(readConfig(env), { purgeUrl: 'http://10.0.0.7:6082/', purgeToken: 'hush' });
+  const withSlash = { SERVICE_PURGE_URL: 'https://cdn.example/purge/' };
+  t.match(readConfig(withSlash), { purgeUrl: 'https://cdn.example/purge/' }, 'it is asked for as it is');
   t.strictSame(problems({ SERVICE_PURGE_TOKEN: 'hush' }), [
     'SERVICE_PURGE_URL must be set where SERVICE_PURGE_TOKEN is set',
   ]);
