@@ -10,6 +10,8 @@ import type { NoteSource, SourceData } from './note-source.ts';
 
 /** A comparison pauses after this time, ms, so that new changes do not wait longer. */
 const STEP_MS = 25;
+/** Changes are left for another call after this time, ms: 64 slow texts would keep those of other feeds waiting for 16 s. */
+const UPDATE_MS = 100;
 
 /** What the thread that makes the index is started with. */
 export interface IndexThreadData {
@@ -40,6 +42,8 @@ export interface Progress {
   readonly isComplete: boolean;
   /** Those feeds that were asked for and have been compared. */
   readonly compared: readonly FeedName[];
+  /** Changes that are not indexed yet. */
+  readonly left: readonly NoteChange[];
   /** The code of the error for which the notes of a feed could not be listed: it is tried again at the next call after `isDone`. */
   readonly unreadable: string | undefined;
 }
@@ -73,21 +77,26 @@ export class IndexWork {
   }
 
   /**
-   * Indexes notes that have changed; they are found when it returns.
+   * Indexes notes that have changed; they are found when it returns. Slow texts may leave some of them for another call, but not all.
    * @throws with `INDEX_BROKEN` if the index must be made again
    */
   update(changes: readonly NoteChange[]): Progress {
+    const left: NoteChange[] = [];
     this.#inTransaction((index) => {
+      const until = performance.now() + UPDATE_MS;
       for (const { feed, files } of changes) {
+        let done = 0;
         const isReadable = this.#ifReadable(feed, () => {
-          for (const file of files) index.refresh(feed, file);
+          for (; done < files.length && performance.now() < until; done += 1)
+            index.refresh(feed, files[done]!);
         });
+        if (isReadable && done < files.length) left.push({ feed, files: files.slice(done) });
         // A new feed may be missing from the pass over all feeds. A running comparison goes on: restarted at each change, it would never end.
         const isRunning = this.#comparisons.some((one) => one.feed === feed);
         if (isReadable && !isRunning && !index.isCompared(feed)) this.#begin(index, feed);
       }
     });
-    return this.#progress([]);
+    return { ...this.#progress([]), left };
   }
 
   /**
@@ -154,7 +163,7 @@ export class IndexWork {
       for (const feed of this.#unreadable.keys()) this.#begin(index, feed);
       this.#unreadable.clear();
     }
-    return { isDone, isComplete: this.#isComplete, compared, unreadable };
+    return { isDone, isComplete: this.#isComplete, compared, left: [], unreadable };
   }
 
   #index() {

@@ -78,6 +78,8 @@ export class NoteIndexer {
   /** Feeds of the files that the thread has. */
   #sent: readonly FeedName[] = [];
   readonly #comparisons = new Map<FeedName, AwaitedComparison>();
+  /** The last step was one of changes. */
+  #hasUpdated = false;
   /** See `Progress`. */
   #isDone = false;
   #isComplete = false;
@@ -259,12 +261,17 @@ export class NoteIndexer {
     if (this.#searches === 0) await this.#searching.end(new Error('the thread has no work'));
   }
 
-  /** New changes are first, because people wait for them. */
+  /** New changes are first, because people wait for them; feeds that searches wait for take turns with them. */
   async #step(): Promise<Progress> {
     try {
-      const changes = this.#takeChanges();
+      const changes = this.#hasUpdated && this.#comparisons.size > 0 ? [] : this.#takeChanges();
+      this.#hasUpdated = changes.length > 0;
       this.#sent = changes.map(({ feed }) => feed);
-      if (changes.length > 0) return await this.#indexing.call('update', changes);
+      if (this.#hasUpdated) {
+        const progress = await this.#indexing.call('update', changes);
+        for (const { feed, files } of progress.left) this.changed(feed, files);
+        return progress;
+      }
       return await this.#indexing.call('compare', this.#takeComparisons());
     } finally {
       this.#sent = [];

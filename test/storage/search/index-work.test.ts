@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import type { FeedName, NoteFile } from '../../../src/feeds/names.ts';
 import { indexOfFolder } from '../../../src/storage/index-place.ts';
-import { IndexWork } from '../../../src/storage/search/index-work.ts';
+import { IndexWork, type NoteChange } from '../../../src/storage/search/index-work.ts';
 import type { ListedNote, NoteSource, SourceNote } from '../../../src/storage/search/note-source.ts';
 import { dataFolder } from '../files-support.ts';
 
@@ -68,10 +68,28 @@ t.test('a comparison finds what is gone, also if another note is removed meanwhi
   t.equal(indexed(), source.notes.size);
 });
 
+t.test('slow notes are left for further calls, which take at least one each', async (t) => {
+  // Longer than `update` goes on for.
+  const { source, begin, indexed } = await slowFeed(t, () => busyFor(110));
+  const work = begin(1);
+  let left: readonly NoteChange[] = [{ feed: FEED, files: ['a', 'b', 'c'].map(source.put) }];
+  for (const files of [['b.md', 'c.md'], ['c.md']]) {
+    ({ left } = work.update(left));
+    t.same(left, [{ feed: FEED, files }]);
+  }
+  t.same(work.update(left).left, []);
+  work.close();
+  t.equal(indexed(), 3);
+});
+
 const FEED = 'busy' as FeedName;
 
+function busyFor(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
+
 /** A feed of which each listing takes several calls of `compare`. */
-async function slowFeed(t: Test) {
+async function slowFeed(t: Test, whenRead = () => {}) {
   const file = indexOfFolder(await dataFolder(t));
   const notes = new Map<NoteFile, SourceNote>();
   const put = (id: string) => {
@@ -88,11 +106,14 @@ async function slowFeed(t: Test) {
       for (const note of [...notes.values()]) {
         n += 1;
         // Longer than `compare` goes on for.
-        for (const until = performance.now() + 30; n % 64 === 0 && performance.now() < until; );
+        if (n % 64 === 0) busyFor(30);
         yield note;
       }
     },
-    read: (_: FeedName, name: NoteFile) => notes.get(name),
+    read: (_: FeedName, name: NoteFile) => {
+      whenRead();
+      return notes.get(name);
+    },
     close: () => {},
   };
   const begin = (run: number) =>
