@@ -298,6 +298,15 @@ export function testSearch(backend: Backend): void {
     );
   });
 
+  test('texts that are slow to read are all found, also if they come together', async (t, storage) => {
+    await post(storage, name, newNote('first'));
+    await found(storage, name, 'first');
+    const quotes = Array.from({ length: 26 }, (_, n) => `${'>'.repeat(26 - n)}a`).join('\n');
+    const posts = Array.from({ length: 4 }, (_, n) => post(storage, name, newNote(`slow ${n}\n\n${quotes}`)));
+    await Promise.all(posts);
+    t.equal((await found(storage, name, 'slow')).length, 4);
+  });
+
   test('a write is found within a second, also beside many others', async (t, storage) => {
     await post(storage, name, newNote('first'));
     await found(storage, name, 'first');

@@ -93,7 +93,7 @@ export class IndexWork {
         if (isReadable && done < files.length) left.push({ feed, files: files.slice(done) });
         // A new feed may be missing from the pass over all feeds. A running comparison goes on: restarted at each change, it would never end.
         const isRunning = this.#comparisons.some((one) => one.feed === feed);
-        if (isReadable && !isRunning && !index.isCompared(feed)) this.#begin(index, feed);
+        if (isReadable && !isRunning && !index.isCompared(feed)) this.#begin(index, feed, 'last');
       }
     });
     return { ...this.#progress([]), left };
@@ -125,6 +125,7 @@ export class IndexWork {
         if (this.#asked.delete(feed)) compared.push(feed);
         if (this.#isComplete) index.forgetIfEmpty(feed);
       } while (performance.now() < until);
+      this.#takeTurns();
     });
     return this.#progress(compared);
   }
@@ -186,11 +187,18 @@ export class IndexWork {
     index.commit();
   }
 
-  #begin(index: NoteIndex, feed: FeedName): Comparison {
+  #begin(index: NoteIndex, feed: FeedName, place: 'next' | 'last' = 'next'): Comparison {
     this.#drop(feed);
     const comparison = { feed, steps: index.compare(feed) };
-    this.#comparisons.push(comparison);
+    if (place === 'next') this.#comparisons.push(comparison);
+    else this.#comparisons.unshift(comparison);
     return comparison;
+  }
+
+  /** The feed that was asked for before the running one is next. Not all of them take turns, because each begun one has its folder open. */
+  #takeTurns(): void {
+    const [before, running] = this.#comparisons.slice(-2);
+    if (running && this.#asked.has(before!.feed)) this.#comparisons.splice(-2, 2, running, before!);
   }
 
   #drop(feed: FeedName): void {

@@ -121,20 +121,25 @@ export class NoteIndex {
     let known = 0;
     let seen = 0;
     for (const note of source.list(name)) {
-      const there = this.#do.note.get(this.#openFeed(name).id, packFile(note.file));
+      const there = this.#row(name, note);
       if (there) known += 1;
-      if (there?.version !== note.version || there.created_at !== note.createdAt) behind.push(note);
+      if (!isOf(there, note)) behind.push(note);
       seen += 1;
       if (seen % 64 === 0) yield;
     }
     // Counts removals since the listing, because they could hide a note that is gone.
     const removed = this.#removed - removedBefore;
     if (countNotes(this.#openFeed(name)) + removed > known) yield* this.#removeGone(name);
-    for (const { file } of behind.sort(byAge)) {
-      this.refresh(name, file);
+    for (const note of behind.sort(byAge)) {
+      // Another change may have brought it.
+      if (!isOf(this.#row(name, note), note)) this.refresh(name, note.file);
       yield;
     }
     this.#do.mark.run(run, this.#openFeed(name).id);
+  }
+
+  #row(name: FeedName, { file }: ListedNote) {
+    return this.#do.note.get(this.#openFeed(name).id, packFile(file));
   }
 
   *#removeGone(name: FeedName): Generator<void> {
@@ -234,6 +239,11 @@ export function toChunk(row: ChunkRow): Chunk {
     first: { createdAt: first_at, file: first_file },
     last: { createdAt: last_at, file: last_file },
   };
+}
+
+/** Whether a row is of the version that is listed. */
+function isOf(row: NoteRow | undefined, { version, createdAt }: ListedNote): boolean {
+  return row?.version === version && row.created_at === createdAt;
 }
 
 function chunkOf({ chunks }: OpenFeed, row: number): Chunk {

@@ -82,6 +82,26 @@ t.test('slow notes are left for further calls, which take at least one each', as
   t.equal(indexed(), 3);
 });
 
+t.test('a feed that is asked for is compared although another one is written to', async (t) => {
+  const { source, begin } = await slowFeed(t, (feed) => busyFor(feed === FEED ? 1 : 60));
+  const work = begin(1);
+  while (!work.compare([]).isDone);
+  work.close();
+  const again = begin(2);
+  const other = 'other' as FeedName;
+  const compared: FeedName[] = [...again.compare([FEED]).compared];
+  let left: readonly NoteChange[] = [
+    { feed: other, files: Array.from({ length: 100 }, (_, n) => source.put(`x${n}`)) },
+  ];
+  for (let n = 0; n < 30 && compared.length === 0; n += 1) {
+    ({ left } = again.update(left));
+    compared.push(...again.compare([]).compared);
+  }
+  t.same(compared, [FEED]);
+  t.ok(left.length > 0, 'before the other one');
+  again.close();
+});
+
 const FEED = 'busy' as FeedName;
 
 function busyFor(ms: number): void {
@@ -89,7 +109,7 @@ function busyFor(ms: number): void {
 }
 
 /** A feed of which each listing takes several calls of `compare`. */
-async function slowFeed(t: Test, whenRead = () => {}) {
+async function slowFeed(t: Test, whenRead: (feed: FeedName) => void = () => {}) {
   const file = indexOfFolder(await dataFolder(t));
   const notes = new Map<NoteFile, SourceNote>();
   const put = (id: string) => {
@@ -110,8 +130,8 @@ async function slowFeed(t: Test, whenRead = () => {}) {
         yield note;
       }
     },
-    read: (_: FeedName, name: NoteFile) => {
-      whenRead();
+    read: (feed: FeedName, name: NoteFile) => {
+      whenRead(feed);
       return notes.get(name);
     },
     close: () => {},
