@@ -205,11 +205,12 @@ export function isAllowed(allow: readonly string[], email: string): boolean {
   return own !== '' && (allow.includes(own) || allow.includes(own.slice(own.lastIndexOf('@'))));
 }
 
-/** The address in the first source that has one, if the provider verified it, in any source that names the same; else empty. */
+/** The address in the first source that has one, if a source that names the same says that it is verified, and none denies it; else empty. */
 export function verifiedEmail(sources: readonly Claims[]): string {
   const { email } = sources.find((claims) => typeof claims.email === 'string') ?? {};
   const words = sources.filter((claims) => claims.email === email).map((claims) => claims.email_verified);
-  const isVerified = words.includes(true) && words.every((word) => word === true || word === undefined);
+  // Some providers answer one of the requests with texts.
+  const isVerified = words.includes(true) && !words.some((word) => word === false || word === 'false');
   const isUsable = isVerified && typeof email === 'string' && email.length <= EMAIL_LENGTH;
   return isUsable && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }

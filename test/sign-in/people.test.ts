@@ -50,11 +50,19 @@ t.test('an address counts where it is verified, and by who says so', async (t) =
   );
   t.equal(
     verifiedEmail([
-      { email, email_verified: false },
       { email, email_verified: true },
+      { email, email_verified: 'true' },
     ]),
-    '',
+    email,
   );
+  for (const denied of [false, 'false'])
+    t.equal(
+      verifiedEmail([
+        { email, email_verified: denied },
+        { email, email_verified: true },
+      ]),
+      '',
+    );
   const mixed = [{ email: 'boss@notes.example' }, { email, email_verified: true }];
   t.equal(verifiedEmail(mixed), '', 'what one source says of its address says nothing of another one');
 });
