@@ -11,17 +11,22 @@ export interface PixelSize {
   readonly height: number;
 }
 
-/** Bytes that are read. Headers are shorter, and the JPEG reader scans all bytes that it gets. */
+/** Bytes that are read; headers are shorter. */
 export const HEAD_BYTES = 256 * 1024;
 
 /** Of a JPEG: where the length of its first segment is, what each marker begins with, and those of frames that have the size. */
 const FIRST_LENGTH = 4;
 const MARKER = 0xff;
 const FRAMES = new Set([0xc0, 0xc1, 0xc2]);
+/** What an Exif header begins with, and the byte that says its order of bytes. */
+const EXIF = Buffer.from('Exif');
+const BIG_ENDIAN = 0x4d;
 
 const READERS = { png: PNG, jpg: JPG, gif: GIF, webp: WEBP } as const;
 /** The most steps from segment to segment of a JPEG, and from byte to byte where one is lost: pictures of cameras take about 20. */
 const MAX_STEPS = 2_000;
+/** The most entries of an Exif header; each is looked at. Cameras write about 20. */
+const MAX_EXIF_ENTRIES = 1_000;
 /** Browsers show no larger picture. */
 const MAX_SIDE = 65_535;
 /** Values of Exif's orientation from here on turn the picture by 90°. */
@@ -48,6 +53,7 @@ export function pixelSize(type: PictureType, bytes: Uint8Array): PixelSize | und
 function hasFrame(head: Uint8Array): boolean {
   let at = FIRST_LENGTH;
   for (let steps = 0; steps < MAX_STEPS && at + 1 < head.length; steps += 1) {
+    if (exifEntries(head, at + 2) > MAX_EXIF_ENTRIES) return false;
     const next = at + ((head[at]! << 8) | head[at + 1]!);
     if (head[next] !== MARKER) {
       at += 1;
@@ -57,6 +63,13 @@ function hasFrame(head: Uint8Array): boolean {
     at = next + 2;
   }
   return false;
+}
+
+/** How many entries an Exif header at that place says it has; 0 if there is none. */
+function exifEntries(head: Uint8Array, at: number): number {
+  if (!EXIF.every((byte, n) => head[at + n] === byte)) return 0;
+  const [first = 0, second = 0] = head.subarray(at + 14, at + 16);
+  return head[at + 6] === BIG_ENDIAN ? (first << 8) | second : (second << 8) | first;
 }
 
 function isSide(pixels: number): boolean {
