@@ -24,8 +24,8 @@ import {
 import { firstTitle, titleOf, titlesAtOnce } from './note-title.ts';
 import { isPicture, picturePlaces } from './picture-places.ts';
 
-/** The most pieces of a note that has headings, each of which makes four: they are copied to another thread one by one. */
-const MAX_PARTS = 20_000;
+/** The most parts of a note, because they are copied from thread to thread one by one. A heading makes four, a cell with an alignment two. */
+const MAX_PARTS = 30_000;
 /** Nested elements; libxml2 gives up at 256. */
 const MAX_DEPTH = 100;
 /** Longest excerpt of a note, in characters. */
@@ -174,7 +174,6 @@ class NoteHtml {
         this.#block('<p', 'p', token.tokens);
         break;
       case 'heading':
-        if (this.parts.length > MAX_PARTS) throw new RangeError('the note has too many headings');
         this.#block(token.depth, -token.depth, token.tokens);
         break;
       case 'code': {
@@ -211,6 +210,7 @@ class NoteHtml {
 
   /** @param text what it adds to the plain text */
   #emit(html: string, text = ''): void {
+    if (this.parts.length > MAX_PARTS) throw new RangeError('the note has too many parts');
     const last = this.parts.length - 1;
     const part = this.parts[last];
     if (typeof part === 'string') this.parts[last] = part + html;
