@@ -72,7 +72,7 @@ export const baseUrl: Kind<string> = {
   secret: true,
 };
 
-/** An absolute URL to send requests to, kept as it is. */
+/** An absolute URL to send requests to, kept with its end. */
 export const targetUrl: Kind<string> = {
   rule: 'an absolute http or https URL without user, query and fragment',
   parse(text) {

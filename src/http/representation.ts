@@ -225,7 +225,7 @@ export class Representation {
     if (end - start <= SMALL_PART_BYTES)
       return readPart(body, start, end).then((bytes) => ({ ...partial, body: bytes }));
     if (body.size > (this.#options.largestKept ?? 0)) return startStream(partial, body, part);
-    // Many slow readers of large parts share the whole body.
+    // Slow readers of large parts share the whole body, as long as it is kept.
     return this.#keptBody().then((whole) => ({ ...partial, body: whole.subarray(start, end) }));
   }
 
