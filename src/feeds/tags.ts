@@ -4,6 +4,8 @@ import { shownOneLine } from './text.ts';
 const MAX_TAGS = 10;
 /** Longest tag, in characters (code points). */
 const TAG_LENGTH = 32;
+/** Longer than any tag before it is folded, in UTF-16 units. Folding many marks takes time that grows with their square. */
+const MAX_UNFOLDED = 16 * TAG_LENGTH;
 const NOT_IN_TAGS = /[^\p{L}\p{M}\p{Nd}\-_.:]/u;
 const EVERY_NOT_IN_TAGS = new RegExp(`${NOT_IN_TAGS.source}+`, 'gu');
 const CHARACTERS = 'letters, digits, "-", "_", "." and ":"';
@@ -33,9 +35,9 @@ export function validTags(list: readonly string[]): string[] {
  * @throws Refusal `invalid_request`
  */
 export function validTag(text: string): string {
-  const tag = folded(text);
-  if (isTag(tag)) return tag;
-  const shown = `The tag "${shownOneLine(text).slice(0, SHOWN_LENGTH).toWellFormed()}"`;
+  const tag = folded(text.slice(0, MAX_UNFOLDED));
+  if (text.length <= MAX_UNFOLDED && isTag(tag)) return tag;
+  const shown = `The tag "${shownOneLine(text.slice(0, MAX_UNFOLDED)).slice(0, SHOWN_LENGTH).toWellFormed()}"`;
   const [wrong] = NOT_IN_TAGS.exec(tag) ?? [];
   if (wrong === undefined) throw invalid(`${shown} is longer than ${TAG_LENGTH} characters.`);
   throw invalid(`${shown} has ${nameOf(wrong)} in it. Tags are made of ${CHARACTERS} only.`);
@@ -49,6 +51,7 @@ export function tagFrom(text: string): string {
 
 /** What tags begin with, as they are stored; undefined if none can begin so. */
 export function tagStart(text: string): string | undefined {
+  if (text.length > MAX_UNFOLDED) return undefined;
   const start = folded(text);
   return start === '' || isTag(start) ? start : undefined;
 }

@@ -64,6 +64,14 @@ t.test('a list has the same rules, but for commas', async (t) => {
   t.throws(() => validTags(eleven), { code: 'invalid_request' });
 });
 
+t.test('a tag of very many marks is too long without being folded, which would take minutes', async (t) => {
+  const marks = '\u0301\u0316'.repeat(300_000);
+  t.throws(() => validTag(marks), { code: 'invalid_request', message: /longer than 32/ });
+  t.equal(tagStart(marks), undefined);
+  const decomposed = 'ΐ'.normalize('NFD').repeat(32);
+  t.equal(validTag(decomposed), 'ΐ'.repeat(32));
+});
+
 t.test('what tags begin with has the form of tags', async (t) => {
   for (const tag of ['ärger', 'b:1', '日本語'])
     for (let end = 0; end <= tag.length; end += 1)
