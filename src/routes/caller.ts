@@ -49,7 +49,8 @@ interface Credentials {
 
 /** RFC 6750 §2.1 and, if it counts, RFC 7617; nothing for any other scheme. */
 function credentialsOf(authorization: string, takesBasic: boolean): Credentials {
-  const [, bearer] = /^bearer +(.+)$/i.exec(authorization) ?? [];
+  // With `s`, so that no line separator makes it try each of many spaces.
+  const [, bearer] = /^bearer +(.+)$/is.exec(authorization) ?? [];
   const [, encoded] = (takesBasic && /^basic +([\w+/-]+=*)$/i.exec(authorization)) || [];
   if (encoded === undefined) return { bearer };
   const [userName, password] = Buffer.from(encoded, 'base64').toString().split(/:(.*)/s);

@@ -13,6 +13,10 @@ for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
   });
 }
 
+t.test('a line separator is part of a token, wherever it is', async (t) => {
+  t.equal(bearerOf(`Bearer${' '.repeat(16_000)}\u2028`), '\u2028');
+});
+
 t.test('a feed password that cannot be read is refused only when it is asked for', async (t) => {
   const header = (name: string) => {
     if (name === 'x-feed-password') throw new Error('not valid UTF-8');
