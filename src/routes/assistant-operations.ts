@@ -32,6 +32,8 @@ const LARGE_BYTES = 256 * 1024;
 const LARGE_AT_ONCE = 4;
 /** Limit of messages in one request, which old revisions of MCP allow. */
 const MAX_MESSAGES = 20;
+/** Limit of values in one request, because the SDK copies and checks each of them several times. No tool needs as many. */
+const MAX_VALUES = 2_000;
 
 /** The MCP endpoint for assistants. */
 function mcpOperation(parts: OperationParts): DescribedOperation {
@@ -47,6 +49,7 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
       if (message === undefined) return protocolError(-32700, 'The body is not JSON in UTF-8.');
       if (Array.isArray(message) && message.length > MAX_MESSAGES)
         return protocolError(-32600, `There may be at most ${MAX_MESSAGES} messages.`);
+      if (hasManyValues(message)) return protocolError(-32600, `There may be at most ${MAX_VALUES} values.`);
       // The SDK would take the answer to the first for that of both, and the second would go on beyond all limits.
       if (Array.isArray(message) && repeatsId(message))
         return protocolError(-32600, 'Two requests have the same id.');
@@ -54,6 +57,19 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
     };
     return body.length > LARGE_BYTES ? large(answer) : answer();
   });
+}
+
+function hasManyValues(message: unknown): boolean {
+  const left = [message];
+  for (let count = 0; left.length > 0; ) {
+    const value = left.pop();
+    if (!(value instanceof Object)) continue;
+    const members = Object.values(value);
+    count += members.length;
+    if (count > MAX_VALUES) return true;
+    left.push(...members);
+  }
+  return false;
 }
 
 function repeatsId(messages: readonly unknown[]): boolean {

@@ -221,6 +221,14 @@ t.test('several messages at once are answered, but not any number', async (t) =>
   t.match(await send(service.url, twice), { status: 400, json: { error: { code: -32600 } } });
 });
 
+t.test('a request may have many letters, but not many values', async (t) => {
+  const meta = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
+  const list = (count: number) =>
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta(count) } });
+  t.equal((await send(service.url, list(1_000))).status, 200);
+  t.match(await send(service.url, list(2_000)), { status: 400, json: { error: { code: -32600 } } });
+});
+
 t.test('the results of one request have a limit together', async (t) => {
   const feed = 'long-texts';
   for (let n = 0; n < 11; n += 1) await call('post_note', { feed, markdown: 'x'.repeat(100_000) });
