@@ -42,7 +42,7 @@ const LANES: readonly SearchLane[] = [
   { pool: 'slowParsing', ms: 2_000, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: NO_LIMIT, isAsWritten: true },
 ];
 const AS_WRITTEN = LANES.length - 1;
-/** Known texts, titles and alternative texts with at most so many characters together are judged on the event loop: 1 ms. */
+/** Known texts, titles and alternative texts with at most so many characters together for all terms are judged on the event loop: 1 ms. */
 const MAX_AT_ONCE = 16 * 1024;
 /** Size of the judgements that are kept, and of the texts, in bytes. */
 const KEPT_BYTES = 4 * 1024 * 1024;
@@ -109,11 +109,12 @@ export class Matches {
 
   /** As many of the notes as can be judged on the event loop. */
   #judgeByKnownTexts(query: SearchQuery, notes: readonly Asked[]): void {
+    const terms = query.all.length + query.none.length;
     let length = 0;
     for (const asked of notes) {
       const text = this.#texts.get(asked.etag);
       if (text === undefined) continue;
-      length += text.length + lengthOf({ ...asked.note, content: undefined });
+      length += terms * (text.length + lengthOf({ ...asked.note, content: undefined }));
       if (length > MAX_AT_ONCE) return;
       asked.judgement = { match: findMatch(query, searchedWithText(asked.note, text)) };
     }

@@ -30,7 +30,7 @@ const TERM = /(-?)(?:"([^"]*)"?|([^\s"]+))(\*?)/g;
  * @throws Refusal `invalid_request` if it is too long, or has no word to be found
  */
 export function parseQuery(text: string): SearchQuery {
-  if ([...text].length > QUERY_LENGTH)
+  if (text.length > 2 * QUERY_LENGTH || [...text].length > QUERY_LENGTH)
     throw new Refusal('invalid_request', `q must be at most ${QUERY_LENGTH} characters long.`);
   const all: Term[] = [];
   const none: Term[] = [];
