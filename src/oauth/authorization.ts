@@ -46,8 +46,8 @@ export async function parseAuthorizationRequest(
   oauth: { client(id: string): Promise<Client | undefined> },
   base: string,
 ): Promise<AuthorizationRequest> {
-  for (const name of new Set(parameters.keys()))
-    if (parameters.getAll(name).length > 1) throw invalid('A parameter is there more than once.');
+  const names = [...parameters.keys()];
+  if (new Set(names).size < names.length) throw invalid('A parameter is there more than once.');
   const client = await oauth.client(parameters.get('client_id') ?? '');
   if (client === undefined) throw invalid('This program is not registered here. Add the service to it anew.');
   const redirectUri = parameters.get('redirect_uri') ?? '';
