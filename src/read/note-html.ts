@@ -26,6 +26,8 @@ import { isPicture, picturePlaces } from './picture-places.ts';
 
 /** The most parts of a note, because they are copied from thread to thread one by one. A heading makes four, a cell with an alignment two. */
 const MAX_PARTS = 30_000;
+/** Where the title of a text that is not rendered is looked for, in UTF-16 units. */
+const MAX_TITLE_TEXT = 4_096;
 /** Nested elements; libxml2 gives up at 256. */
 const MAX_DEPTH = 100;
 /** Longest excerpt of a note, in characters. */
@@ -84,7 +86,7 @@ export function plainText(markdown: Uint8Array, limit: CpuLimit): string | undef
 export function unrendered(markdown: Uint8Array, title = titlesAtOnce([markdown])[0]): Rendered {
   const text = shownText(markdown);
   return {
-    title: title ?? firstTitle(text.split('\n')),
+    title: title ?? firstTitle(text.trimStart().slice(0, MAX_TITLE_TEXT).split('\n')),
     html: [TAGS.pre, `${escapeHtml(text)}</pre>`],
     excerpt: excerpt(text),
     pictures: [],
