@@ -24,6 +24,7 @@ const CACHE_BYTES = 16 * 1024 * 1024;
 const NOTE_OVERHEAD = 600;
 /** Files open for reading at once: a bound on descriptors, and on the queue of the thread pool. */
 const PARALLEL_READS = 32;
+const PARALLEL_TAGS = 4;
 /** Found notes are loaded in groups of this size, until their texts reach the limit of a page. */
 const FOUND_AT_ONCE = 16;
 /** A file that changes between any two reads is shown as it was read last. */
@@ -59,6 +60,8 @@ export class NoteReader {
   readonly #parts: ReaderParts;
   readonly #lookAgain: LookAgain;
   readonly #atOnce = pLimit(PARALLEL_READS);
+  /** Tags of a feed are read from all its notes, and other reads must not wait for that. */
+  readonly #tagsAtOnce = pLimit(PARALLEL_TAGS);
   readonly #loading = new Map<Entry, Promise<Note | undefined>>();
   readonly #cache = new LRUCache<Entry, Note>({
     maxSize: CACHE_BYTES,
@@ -146,7 +149,9 @@ export class NoteReader {
   }
 
   #tagsOf(feed: IndexedFeed, entry: Entry): Promise<readonly string[]> {
-    return this.#atOnce(async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? []);
+    return this.#tagsAtOnce(
+      async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? [],
+    );
   }
 
   /** The file of an entry; undefined when it has expired, is gone or cannot be read. */
