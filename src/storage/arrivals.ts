@@ -55,14 +55,25 @@ export function inOrderOfArrival(a: Pick<Arrival, 'at' | 'id'>, b: Pick<Arrival,
   return a.id < b.id ? -1 : Number(a.id > b.id);
 }
 
-/** The last of the notes that were found after a place, at most `limit`. */
-export function lastArrivals(found: readonly Arrival[], place: Arrival, limit: number): Arrivals {
+/**
+ * The last of the notes that were found after a place, at most `limit`.
+ * @param isLive whether a note is still there, which is asked only of as many as are needed
+ */
+export function lastArrivals(
+  found: readonly Arrival[],
+  place: Arrival,
+  limit: number,
+  isLive: (one: Arrival) => boolean = () => true,
+): Arrivals {
   const { isGuess } = place;
   const later = isGuess ? found.filter((one) => isDatedAfter(one, place)) : found;
   const sorted = later.toSorted(inOrderOfArrival);
   // Several files can have one base name, and so one id.
   const notes = sorted.filter(({ id }, n) => id !== sorted[n - 1]?.id);
-  return { notes: notes.slice(-limit), isComplete: !isGuess && notes.length <= limit };
+  const last: Arrival[] = [];
+  for (let n = notes.length - 1; n >= 0 && last.length <= limit; n -= 1)
+    if (isLive(notes[n]!)) last.push(notes[n]!);
+  return { notes: last.reverse().slice(-limit), isComplete: !isGuess && last.length <= limit };
 }
 
 function isDatedAfter(one: Arrival, { date, id }: Arrival): boolean {

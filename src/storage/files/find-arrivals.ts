@@ -48,7 +48,7 @@ export async function findArrivals(
     const entry = feed.entryOfId(id);
     return entry !== undefined && feed.expiryOf(entry.file) > now;
   };
-  return lastArrivals(found.filter(isLive), place, limit);
+  return lastArrivals(found, place, limit, isLive);
 }
 
 /** The log of a feed, made anew unless it goes back far enough, or has as many notes as are looked at. */
