@@ -1,0 +1,125 @@
+/**
+ * What one small request may cost the others: the longest turn of the event loop while each of these is answered, which once took
+ * 0.06 to 9 s. The first one is usual, to compare with.
+ *
+ * `node bench/costs.ts --rounds 5 --against ../other-checkout`: how often each is sent, and another checkout of this project (with its
+ * modules installed) whose service is measured as well.
+ */
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { program, ServerProcess } from './server-process.ts';
+import { median } from './statistics.ts';
+import { row } from './table.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const WATCHED = { NODE_OPTIONS: `--import ${program('turn-watch.ts')}`, SERVICE_LOG_REQUESTS: '0' };
+const TEXT_BYTES = 100_000;
+
+const { values: options } = parseArgs({
+  options: { rounds: { type: 'string', default: '5' }, against: { type: 'string' } },
+});
+const rounds = Number(options.rounds);
+const dir = temporaryFolder('costs');
+
+/** Sends the request once; `n` tells rounds apart. */
+type Send = (n: number) => Promise<unknown>;
+
+/** Requests by what they are, each prepared at a service. */
+const REQUESTS: Readonly<Record<string, (url: string) => Promise<Send>>> = {
+  'a post of 1 KB': async (url) => () => post(`${url}/usual`, 'text/markdown', 'word '.repeat(200)),
+  'a tag of 150,000 accents': async (url) => {
+    const body = JSON.stringify({ content: 'a', tags: ['\u0301\u0316'.repeat(75_000)] });
+    return () => post(`${url}/api/v1/feeds/tags/notes`, 'application/json', body);
+  },
+  'a token of 15,000 spaces': async (url) => {
+    const headers = { authorization: Buffer.from(`bearer${' '.repeat(15_000)}\u2028`).toString('latin1') };
+    return () => fetch(`${url}/api/v1/feeds/any`, { headers });
+  },
+  'a line of 15,000 spaces to a hook': async (url) => {
+    const text = { type: 'text', text: `a${' '.repeat(15_000)}b` };
+    const blocks = [{ type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [text] }] }];
+    return () =>
+      post(`${url}/api/v1/feeds/hooks/hooks/slack`, 'application/json', JSON.stringify({ blocks }));
+  },
+  'twenty long lists of an assistant': async (url) => {
+    await posts(11, `${url}/lists`, 'x'.repeat(TEXT_BYTES));
+    const calls = Array.from({ length: 20 }, (_, id) => ({
+      ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+      params: { name: 'list_notes', arguments: { feed: 'lists', limit: 100 } },
+    }));
+    return () => post(`${url}/mcp`, 'application/json', JSON.stringify(calls));
+  },
+  '140,000 values of an assistant': async (url) => {
+    const _meta = Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`k${n}`, n]));
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } });
+    return () => post(`${url}/mcp`, 'application/json', body);
+  },
+  'a page of names of pictures': async (url) => {
+    const names = Array.from({ length: TEXT_BYTES / 9 }, (_, n) => `${10_000 + n}.png`).join(' ');
+    const page = await posts(10, `${url}/names`, names.slice(0, TEXT_BYTES));
+    return (n) => fetch(`${page}?before=zzzzzzz.${n}.md`);
+  },
+  'a page of empty JPEGs': async (url) => {
+    const bytes = new Uint8Array(300_000);
+    bytes.set([0xff, 0xd8, 0xff]);
+    // Sizes are remembered, so each round has a feed of its own.
+    return async (n) => {
+      await post(`${url}/jpegs-${n}`, 'image/jpeg', bytes);
+      return fetch(`${url}/jpegs-${n}`);
+    };
+  },
+  'a search of 100 terms': async (url) => {
+    const page = await posts(1, `${url}/searched`, 'a '.repeat(8_000));
+    const search = (terms: number) =>
+      fetch(`${page}?q=${Array.from({ length: terms }, () => 'a').join('+')}`);
+    await search(1);
+    return (n) => search(100 - n);
+  },
+};
+
+const mains = { 'this checkout': program('../src/main.cjs') };
+if (options.against !== undefined)
+  Object.assign(mains, { [options.against]: resolve(options.against, 'src/main.cjs') });
+for (const [n, [name, main]] of Object.entries(mains).entries()) {
+  console.log(`\n${name}: longest turn of the event loop in ms, of ${rounds} rounds\n`);
+  row('', ['shortest', 'median', 'longest']);
+  const server = await ServerProcess.startService(join(dir, `${n}`), WATCHED, main);
+  for (const [what, prepare] of Object.entries(REQUESTS)) {
+    const send = await prepare(server.url);
+    const longest: number[] = [];
+    // The first round makes the service load what it needs.
+    for (let round = 0; round <= rounds; round += 1) {
+      await longestTurn(server);
+      const answer = await send(round);
+      if (answer instanceof Response) await answer.arrayBuffer();
+      longest.push(await longestTurn(server));
+    }
+    const [, ...counted] = longest;
+    const columns = [Math.min(...counted), median(counted), Math.max(...counted)];
+    row(
+      what,
+      columns.map((ms) => ms.toFixed(1)),
+    );
+  }
+  await server.stop();
+}
+
+function post(url: string, type: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
+  const headers = { 'content-type': type, accept: 'application/json, text/event-stream' };
+  return fetch(url, { method: 'POST', headers, body });
+}
+
+/** Posts a text several times; returns the address of the page for readers. */
+async function posts(count: number, url: string, text: string): Promise<string> {
+  let readUrl = '';
+  for (let n = 0; n < count; n += 1)
+    readUrl = ((await (await post(url, 'text/markdown', text)).json()) as { read_url: string }).read_url;
+  return readUrl.replace('/feed.xml', '');
+}
+
+/** Since it was asked for last, in ms. */
+async function longestTurn(server: ServerProcess): Promise<number> {
+  const line = server.nextLine('longestTurn');
+  server.signal();
+  return (await line).longestTurn;
+}
