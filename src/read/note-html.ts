@@ -24,8 +24,8 @@ import {
 import { firstTitle, titleOf, titlesAtOnce } from './note-title.ts';
 import { isPicture, picturePlaces } from './picture-places.ts';
 
-/** The most parts of a note, because they are copied from thread to thread one by one. A heading makes four, a cell with an alignment two. */
-const MAX_PARTS = 30_000;
+/** The most parts of a note, because they are copied from thread to thread one by one. A heading makes four, a cell up to three. */
+const MAX_PARTS = 60_000;
 /** Where the title of a text that is not rendered is looked for, in UTF-16 units. */
 const MAX_TITLE_TEXT = 4_096;
 /** Nested elements; libxml2 gives up at 256. */
