@@ -24,9 +24,12 @@ export function parseTags(text: string): string[] {
  * @throws Refusal `invalid_request` naming the tag that is wrong
  */
 export function validTags(list: readonly string[]): string[] {
-  const entries = list.map((entry) => entry.trim()).filter((entry) => entry !== '');
-  const tags = new Set(entries.map(validTag));
-  if (tags.size > MAX_TAGS) throw invalid(`A note has at most ${MAX_TAGS} tags, not ${tags.size}.`);
+  const entries = new Set(list.map((entry) => entry.trim()).filter((entry) => entry !== ''));
+  const tags = new Set<string>();
+  for (const entry of entries) {
+    tags.add(validTag(entry));
+    if (tags.size > MAX_TAGS) throw invalid(`A note has at most ${MAX_TAGS} tags.`);
+  }
   return [...tags];
 }
 
