@@ -24,6 +24,7 @@ const CACHE_BYTES = 16 * 1024 * 1024;
 const NOTE_OVERHEAD = 600;
 /** Files open for reading at once: a bound on descriptors, and on the queue of the thread pool. */
 const PARALLEL_READS = 32;
+/** How many of them may be for the tags of one feed, which are read from all its notes: other reads must not wait for that. */
 const PARALLEL_TAGS = 4;
 /** Found notes are loaded in groups of this size, until their texts reach the limit of a page. */
 const FOUND_AT_ONCE = 16;
@@ -60,8 +61,6 @@ export class NoteReader {
   readonly #parts: ReaderParts;
   readonly #lookAgain: LookAgain;
   readonly #atOnce = pLimit(PARALLEL_READS);
-  /** Tags of a feed are read from all its notes, and other reads must not wait for that. */
-  readonly #tagsAtOnce = pLimit(PARALLEL_TAGS);
   readonly #loading = new Map<Entry, Promise<Note | undefined>>();
   readonly #cache = new LRUCache<Entry, Note>({
     maxSize: CACHE_BYTES,
@@ -144,14 +143,15 @@ export class NoteReader {
   }
 
   #tagsIn(feed: IndexedFeed): TagIndex {
-    feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) => this.#tagsOf(feed, entry), feed.expiryOf);
+    if (feed.tags) return feed.tags;
+    const atOnce = pLimit(PARALLEL_TAGS);
+    const tagsOf = (entry: Entry) => atOnce(() => this.#atOnce(() => this.#tagsOf(feed, entry)));
+    feed.tags = new TagIndex(feed.notes.withMeta(), tagsOf, feed.expiryOf);
     return feed.tags;
   }
 
-  #tagsOf(feed: IndexedFeed, entry: Entry): Promise<readonly string[]> {
-    return this.#tagsAtOnce(
-      async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? [],
-    );
+  async #tagsOf(feed: IndexedFeed, entry: Entry): Promise<readonly string[]> {
+    return (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? [];
   }
 
   /** The file of an entry; undefined when it has expired, is gone or cannot be read. */
