@@ -42,7 +42,7 @@ const LANES: readonly SearchLane[] = [
   { pool: 'slowParsing', ms: 2_000, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: NO_LIMIT, isAsWritten: true },
 ];
 const AS_WRITTEN = LANES.length - 1;
-/** Known texts, titles and alternative texts with at most so many characters together for all terms are judged on the event loop: 1 ms. */
+/** Texts, titles and alternative texts with at most so many characters together, counted for each word of the query, are judged on the event loop: 1 ms. */
 const MAX_AT_ONCE = 16 * 1024;
 /** Size of the judgements that are kept, and of the texts, in bytes. */
 const KEPT_BYTES = 4 * 1024 * 1024;
@@ -101,7 +101,7 @@ export class Matches {
     const unknown = all.filter(isUnknown);
     this.#judgeByKnownTexts(query, unknown);
     const unread = unknown.filter(isUnknown);
-    if (canJudgeAtOnce(unread)) judgeAtOnce(query, unread);
+    if (canJudgeAtOnce(query, unread)) judgeAtOnce(query, unread);
     else for (const lane of LANES.keys()) await this.#runLane(lane, query, unread, readId);
     for (const { etag, judgement } of unknown) this.#judgements.set(key + etag, judgement!);
     return all.map(({ judgement }) => judgement!.match);
@@ -109,12 +109,12 @@ export class Matches {
 
   /** As many of the notes as can be judged on the event loop. */
   #judgeByKnownTexts(query: SearchQuery, notes: readonly Asked[]): void {
-    const terms = query.all.length + query.none.length;
+    const words = wordsIn(query);
     let length = 0;
     for (const asked of notes) {
       const text = this.#texts.get(asked.etag);
       if (text === undefined) continue;
-      length += terms * (text.length + lengthOf({ ...asked.note, content: undefined }));
+      length += words * (text.length + lengthOf({ ...asked.note, content: undefined }));
       if (length > MAX_AT_ONCE) return;
       asked.judgement = { match: findMatch(query, searchedWithText(asked.note, text)) };
     }
@@ -167,9 +167,14 @@ function lengthOf({ content, meta: { title = '', alt = '', name = '', tags } }: 
   return (content?.length ?? 0) + title.length + alt.length + name.length + tags.join().length;
 }
 
-function canJudgeAtOnce(notes: readonly Asked[]): boolean {
+/** How many words are looked for, each in the whole of a note. */
+function wordsIn({ all, none }: SearchQuery): number {
+  return [...all, ...none].reduce((sum, { words }) => sum + words.length, 0);
+}
+
+function canJudgeAtOnce(query: SearchQuery, notes: readonly Asked[]): boolean {
   let length = 0;
-  for (const { note } of notes) length += lengthOf(note);
+  for (const { note } of notes) length += wordsIn(query) * lengthOf(note);
   return length <= MAX_AT_ONCE && areQuick(notes.flatMap(({ note: { content } }) => content ?? []));
 }
 
