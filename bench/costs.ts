@@ -57,7 +57,7 @@ const REQUESTS: Readonly<Record<string, (url: string) => Promise<Send>>> = {
   'a page of names of pictures': async (url) => {
     const names = Array.from({ length: TEXT_BYTES / 9 }, (_, n) => `${10_000 + n}.png`).join(' ');
     const page = await posts(10, `${url}/names`, names.slice(0, TEXT_BYTES));
-    return (n) => fetch(`${page}?before=zzzzzzz.${n}.md`);
+    return (n) => fetch(`${page}?before=zzzzzzzz.a${n}.md`);
   },
   'a page of empty JPEGs': async (url) => {
     const bytes = new Uint8Array(300_000);
