@@ -210,8 +210,8 @@ export function verifiedEmail(sources: readonly Claims[]): string {
   const { email } = sources.find((claims) => typeof claims.email === 'string') ?? {};
   const words = sources.filter((claims) => claims.email === email).map((claims) => claims.email_verified);
   // Some providers answer one of the requests with texts.
-  const isVerified =
-    words.includes(true) && words.every((word) => [true, 'true', undefined].includes(word as true));
+  const isNoDenial = (word: unknown) => word === undefined || word === true || word === 'true';
+  const isVerified = words.includes(true) && words.every(isNoDenial);
   const isUsable = isVerified && typeof email === 'string' && email.length <= EMAIL_LENGTH;
   return isUsable && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }
