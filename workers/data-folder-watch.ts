@@ -123,7 +123,7 @@ export class DataFolderWatch {
     }
     if (!this.#hasSeenAll) void collectGarbage(this.#heapBefore);
     this.#hasSeenAll = true;
-    // Kept while a folder could not be read, because its files are still to be compared with that time.
+    // The time stays while a folder cannot be read, because the files of that folder are still to be compared with it.
     if (this.#folders.size > 0 && this.#unlisted.size === 0) this.#changedSince = undefined;
   }
 

@@ -14,9 +14,11 @@ export interface PixelSize {
 /** Bytes that are read; headers are shorter. */
 export const HEAD_BYTES = 256 * 1024;
 
-/** Of a JPEG: where the length of its first segment is, what each marker begins with, and those of frames that have the size. */
+/** Where a JPEG has the length of its first segment. */
 const FIRST_LENGTH = 4;
+/** The byte that each marker of a JPEG begins with. */
 const MARKER = 0xff;
+/** The second bytes of the markers before a frame, which says the size. */
 const FRAMES = new Set([0xc0, 0xc1, 0xc2]);
 /** What an Exif header begins with, and the byte that says its order of bytes. */
 const EXIF = Buffer.from('Exif');

@@ -22,8 +22,8 @@ export interface HookKind {
   /** Request headers that `notes` looks at, in lower case. */
   readonly headers?: readonly string[];
   /**
-   * Whether a request shows that its sender knows the secret of the address; undefined if it does not try. Not there if the sender
-   * has no such thing.
+   * Whether a request shows that its sender knows the secret of the address; undefined if it does not try. Senders that
+   * know no secrets are without this function.
    */
   readonly knowsSecret?: (secret: string, body: Uint8Array, header: HeaderOf) => boolean | undefined;
   /** What the sender expects: the text `ok`, nothing unless it waits for an answer (`?wait=true`), or JSON with the note's id. */

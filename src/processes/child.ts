@@ -124,8 +124,8 @@ function spawned(...command: Parameters<typeof spawn>): ChildProcess {
 }
 
 /**
- * Passes a process's output on in pieces of whole lines, so that lines of several processes do not mix. A last line without
- * an end is dropped: the process died while it wrote.
+ * Passes a process's output on in pieces of whole lines, so that lines of several processes do not mix. A last line that
+ * does not end is dropped, because the process died while it wrote it.
  */
 function passLinesOn(output: Readable, write: (lines: string) => void): void {
   let rest = '';

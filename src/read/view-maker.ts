@@ -42,7 +42,7 @@ const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, strin
   'note-page': NAMED_PAGE,
 };
 
-/** The addresses that hubs are told when a view changes. Of the page its RSS, because hubs distribute no pages. */
+/** The addresses that hubs are told when a view changes. A page has the address of its RSS, because hubs distribute no pages. */
 const TOPICS = { rss: rssUrl, 'json-feed': jsonFeedUrl, 'read-page': rssUrl } as const;
 
 /** A view to make. */

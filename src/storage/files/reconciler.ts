@@ -269,8 +269,8 @@ export class Reconciler {
 }
 
 /**
- * The dot files of a feed, as they are by a report and as they were. Others may have changed since, but of a file that the watch has not
- * seen it would never report the removal.
+ * The dot files of a feed: those that the watch has reported as they were found, the others as they were known. A file that the watch has not
+ * reported stays out, because the watch would not report its removal either.
  */
 function withReported(known: FeedFiles, found: FeedFiles, reports: readonly FileSeen[]): FeedFiles {
   const reported = new Set(reports.map(({ file }) => file));

@@ -189,7 +189,7 @@ async function takeInSettings({ dir, index, log, writer }: WriteParts, feed: Ind
   if (JSON.stringify(files) !== JSON.stringify(feed.files)) index.apply(feed, { files });
 }
 
-/** Tells a change which of its pictures the operator has closed, and keeps that as it is until the change is done. */
+/** Runs a change that needs to know which of its pictures the operator has closed. The operator closes none until it is done. */
 async function whileOpen<T>(
   { locks, records }: WriteParts,
   { pictures = [] }: Lookups,

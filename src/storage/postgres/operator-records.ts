@@ -53,8 +53,8 @@ export function removeRecord(
 }
 
 /**
- * Changes a record. For a name: with its feed, and no other transaction makes a feed meanwhile. For a new block of a picture: no other
- * transaction stores a picture meanwhile.
+ * Changes a record. A record of a name is changed together with its feed, while no other transaction makes a feed. A new block of a picture
+ * is stored while no other transaction stores a picture.
  */
 async function changeRecord(
   transaction: Transaction,

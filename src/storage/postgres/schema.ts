@@ -163,7 +163,10 @@ export async function migrate(
   });
 }
 
-/** Runs a transaction while no other process has the lock. A pooler would keep a lock of a connection when its client is gone. */
+/**
+ * Runs a transaction that holds a lock, for which other processes wait. The lock is not that of a connection, because a pooler keeps
+ * connections, with their locks, when their client is gone.
+ */
 export async function withAdvisoryLock(
   url: string,
   lock: number,

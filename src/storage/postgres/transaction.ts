@@ -44,7 +44,7 @@ export function columnsOf<R>(rows: readonly R[], ...names: readonly (keyof R)[])
   return names.map((name) => rows.map((row) => row[name]));
 }
 
-/** The same of rows that are lists, of which there is at least one. */
+/** The columns of rows that are lists. There must be at least one row. */
 export function transposed(rows: readonly (readonly unknown[])[]): unknown[][] {
   return rows[0]!.map((_, column) => rows.map((row) => row[column]));
 }

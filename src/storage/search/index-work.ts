@@ -195,7 +195,7 @@ export class IndexWork {
     return comparison;
   }
 
-  /** The feed that was asked for before the running one is next. Not all of them take turns, because each begun one has its folder open. */
+  /** Goes on with the comparison below the running one if a search waits for it. Only two take turns, because each begun one has a folder open. */
   #takeTurns(): void {
     const [before, running] = this.#comparisons.slice(-2);
     if (running && this.#asked.has(before!.feed)) this.#comparisons.splice(-2, 2, running, before!);
