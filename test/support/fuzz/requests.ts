@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { HOOK_KINDS } from '../../../src/hooks/kinds.ts';
 import type { OperationParts } from '../../../src/routes/operation.ts';
 import { operations } from '../../../src/routes/operations.ts';
+import { PIXEL } from '../pictures.ts';
 import { Random } from '../random.ts';
 import { formRequest } from './forms.ts';
 import {
@@ -85,8 +86,8 @@ const CONSENT = {
 };
 
 /**
- * What an operation wants beside what its method and path say. Marks stand for what answers told (known.ts), and `{feed}` for
- * the feed in the path.
+ * What an operation wants beside what its method and path say. Marks stand for what answers told (known.ts), and `{feed}`,
+ * `{password}` and `{id}` for the feed in the path, its password and a note of it.
  */
 interface Wish {
   readonly query?: string;
@@ -97,6 +98,19 @@ interface Wish {
 }
 
 const PREVIEW = { json: { text: '# A *text* <b>' } };
+/** As a rule notes have bodies of their own (bodyOf). */
+const NOTES: readonly Wish[] = [
+  ...[{}, {}, {}, {}],
+  { json: { content: '# A *text*', title: 'a', tags: ['b', 'C'], key: 'd', expires: '7d' } },
+];
+const toolCall = (name: string, args: object): Wish => ({
+  json: {
+    jsonrpc: '2.0',
+    id: 3,
+    method: 'tools/call',
+    params: { name, arguments: { feed: '{feed}', password: '{password}', ...args } },
+  },
+});
 const WISHES: Readonly<Record<string, readonly Wish[]>> = {
   openFeed: [{ form: { feed: FEEDS[0] } }, { form: { feed: 'A b' } }],
   logIn: [{ form: { password: INSTANCE_PASSWORD, next: '/x' } }, { form: { password: 'wrong' } }],
@@ -120,6 +134,8 @@ const WISHES: Readonly<Record<string, readonly Wish[]>> = {
   ],
   reportPage: [{ query: '?target=/r/{read 0}' }],
   share: [{ form: {} }, {}],
+  postNote: NOTES,
+  postNoteByUrl: NOTES,
   putNoteByKey: [{ query: '?key=a' }, { query: '?key=b%20c' }],
   preview: [PREVIEW, { json: { text: '' } }],
   listNotes: [{}, { query: '?q=word' }],
@@ -165,14 +181,18 @@ const WISHES: Readonly<Record<string, readonly Wish[]>> = {
   mcp: [
     { json: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
     { json: { jsonrpc: '2.0', id: 2, method: 'ping' } },
-    {
-      json: {
-        jsonrpc: '2.0',
-        id: 3,
-        method: 'tools/call',
-        params: { name: 'list_notes', arguments: { feed: '{feed}' } },
-      },
-    },
+    toolCall('list_notes', { limit: 5, tag: 'b' }),
+    toolCall('search_notes', { query: 'words "in a" text*' }),
+    toolCall('get_note', { id: '{id}' }),
+    toolCall('post_note', {
+      markdown: '![a](a.png)',
+      ...{ title: 'a', tags: ['b'], key: 'c', expires: '7d' },
+      attachments: [{ name: 'a.png', type: 'image/png', data: PIXEL.toString('base64'), alt: 'd' }],
+    }),
+    toolCall('post_file', { name: 'a.png', type: 'image/png', data: PIXEL.toString('base64'), alt: 'b' }),
+    toolCall('edit_note', { id: '{id}', markdown: 'a', title: 'b' }),
+    toolCall('get_feed', {}),
+    toolCall('update_feed', { title: 'a', description: 'b', keep: { notes: 30 } }),
     {
       json: {
         jsonrpc: '2.0',
@@ -318,11 +338,14 @@ export function requestMaker(seed: number): () => FuzzRequest {
   }
 
   function wished({ json, form, body }: Wish, name: string): Body | undefined {
-    if (json !== undefined)
-      return {
-        type: 'application/json',
-        bytes: Buffer.from(JSON.stringify(json).replaceAll('{feed}', name)),
-      };
+    if (json !== undefined) {
+      const isMark = name.startsWith('{');
+      const text = JSON.stringify(json)
+        .replaceAll('{feed}', name)
+        .replaceAll('{password}', isMark ? name.replace('feed', 'password') : (passwordFor(name) ?? ''))
+        .replaceAll('{id}', isMark ? name.replace('feed', 'id') : 'no-note');
+      return { type: 'application/json', bytes: Buffer.from(text) };
+    }
     if (form !== undefined) {
       const bytes = Buffer.from(
         new URLSearchParams(form)

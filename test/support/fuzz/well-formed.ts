@@ -43,7 +43,9 @@ function refusalFault(status: number, type: string | undefined, text: string): s
   if (jsonrpc === '2.0' && typeof error === 'object') return undefined;
   if (typeof error === 'string' && typeof described === 'string') return undefined;
   if (typeof error !== 'string' || error === '') return 'a refusal without a sentence';
-  if (new Refusal(code as RefusalCode, '').status !== status) return 'a code of another status';
+  const isRemovedPicture = code === 'blocked' && status === 451;
+  if (new Refusal(code as RefusalCode, '').status !== status && !isRemovedPicture)
+    return 'a code of another status';
   if (status === 503 && code !== 'busy') return 'another failure than busy';
   if ([...FEEDS, ...LOCKED_FEEDS].some((name) => error.includes(name))) return 'a feed name in a sentence';
   return undefined;
