@@ -31,6 +31,10 @@ const REQUESTS: Readonly<Record<string, (url: string) => Promise<Send>>> = {
     const body = JSON.stringify({ content: 'a', tags: ['\u0301\u0316'.repeat(75_000)] });
     return () => post(`${url}/api/v1/feeds/tags/notes`, 'application/json', body);
   },
+  'a note with 140,000 tags that are no texts': async (url) => {
+    const body = JSON.stringify({ content: 'a', tags: Array(140_000).fill(1) });
+    return () => post(`${url}/api/v1/feeds/tags/notes`, 'application/json', body);
+  },
   'a token of 15,000 spaces': async (url) => {
     const headers = { authorization: Buffer.from(`bearer${' '.repeat(15_000)}\u2028`).toString('latin1') };
     return () => fetch(`${url}/api/v1/feeds/any`, { headers });

@@ -55,6 +55,8 @@ export async function jsonBody<N extends keyof JsonBodies>(
 ): Promise<JsonBodies[N]> {
   const value = parseMessage(await request.body(maxBytes));
   if (value === undefined) throw new Refusal('invalid_body', 'The body is not JSON in UTF-8.');
+  if (hasManyValues(value))
+    throw new Refusal('invalid_body', `The body may have at most ${MAX_VALUES} values.`);
   const { JSON_BODIES } = await import('../schemas.ts');
   const schema = JSON_BODIES[name] as unknown as z.ZodType<JsonBodies[N]>;
   return checked(schema, value, (path, kind) =>
@@ -85,6 +87,26 @@ export async function previewText(request: BodyRequest): Promise<Uint8Array> {
   const bytes = Buffer.from(text);
   if (bytes.length > MAX_TEXT_BYTES) throw noteTooLarge('md', MAX_TEXT_BYTES);
   return bytes;
+}
+
+/**
+ * Limit of values in a body that is checked, because each is copied and checked several times, and each wrong one has a
+ * description of its own. No operation needs as many.
+ */
+export const MAX_VALUES = 2_000;
+
+/** Whether a value of JSON consists of more than `MAX_VALUES`. */
+export function hasManyValues(json: unknown): boolean {
+  const left = [json];
+  for (let count = 0; left.length > 0; ) {
+    const value = left.pop();
+    if (!(value instanceof Object)) continue;
+    const members = Object.values(value);
+    count += members.length;
+    if (count > MAX_VALUES) return true;
+    left.push(...members);
+  }
+  return false;
 }
 
 /** Smaller bodies are parsed without counting their values, bytes. */

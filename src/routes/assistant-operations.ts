@@ -16,7 +16,7 @@ import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { once } from '../once.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { formBody, parseMessage } from '../requests/bodies.ts';
+import { formBody, hasManyValues, MAX_VALUES, parseMessage } from '../requests/bodies.ts';
 import { isJson } from '../requests/content-type.ts';
 import { authorizePage, authorizePolicy, passwordProblem } from '../web/access-pages.ts';
 import { pageAnswer } from '../web/page.ts';
@@ -32,8 +32,6 @@ const LARGE_BYTES = 256 * 1024;
 const LARGE_AT_ONCE = 4;
 /** Limit of messages in one request, which old revisions of MCP allow. */
 const MAX_MESSAGES = 20;
-/** Limit of values in one request, because the SDK copies and checks each of them several times. No tool needs as many. */
-const MAX_VALUES = 2_000;
 
 /** The MCP endpoint for assistants. */
 function mcpOperation(parts: OperationParts): DescribedOperation {
@@ -57,19 +55,6 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
     };
     return body.length > LARGE_BYTES ? large(answer) : answer();
   });
-}
-
-function hasManyValues(message: unknown): boolean {
-  const left = [message];
-  for (let count = 0; left.length > 0; ) {
-    const value = left.pop();
-    if (!(value instanceof Object)) continue;
-    const members = Object.values(value);
-    count += members.length;
-    if (count > MAX_VALUES) return true;
-    left.push(...members);
-  }
-  return false;
 }
 
 function repeatsId(messages: readonly unknown[]): boolean {

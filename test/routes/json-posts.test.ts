@@ -64,6 +64,7 @@ t.test('what is refused', async (t) => {
     [400, 'invalid_body', '{"content": 1}', /"content" .* a text/],
     [400, 'invalid_body', of('title', 1), /"title"/],
     [400, 'invalid_body', of('tags', 'a'), /"tags"/],
+    [400, 'invalid_body', of('tags', Array(2_000).fill(1)), /2000 values/],
     [400, 'invalid_body', of('key', 7), /"key"/],
     [400, 'invalid_body', of('expires', 7), /"expires"/],
     [400, 'invalid_request', of('title', 'a\nb'), /title/],
