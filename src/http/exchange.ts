@@ -209,6 +209,16 @@ export class Exchange {
     if (this.upload !== undefined) yield* this.upload.stream(limit);
   }
 
+  /** Ends the reading of a body that still arrives: whoever reads it gets the refusal. */
+  refuseBody(refusal: Refusal): void {
+    this.upload?.fail(refusal);
+  }
+
+  /** Closes the connection in the midst of an answer, as if the client had left. Call it only until the body's `close`. */
+  breakOff(): void {
+    if (!this.isAborted) this.#res.close();
+  }
+
   /** Aborts with `ClientGone`, for work that ends when the client leaves. */
   get signal(): AbortSignal {
     this.#gone ??= new AbortController();

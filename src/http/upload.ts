@@ -193,12 +193,21 @@ export class Upload {
     const isTooSlow = this.#windowBytes < (bytesPerSecond * elapsed) / 1000;
     this.#windowStart = now;
     this.#windowBytes = 0;
-    if (isTooSlow) this.#fail(new Refusal('timeout', 'The request body arrived too slowly.'));
+    if (isTooSlow) this.fail(new Refusal('timeout', 'The request body arrived too slowly.'));
+  }
+
+  /** Ends the reading of the body, unless it is complete: its reader gets the error. */
+  fail(cause: unknown): void {
+    if (this.#state === 'complete' || this.#failure !== undefined) return;
+    this.#state = 'discarding';
+    this.#failure = cause;
+    this.#settle?.reject(cause);
+    this.#early?.release();
   }
 
   /** Call it if the client went away. */
   abort(): void {
-    this.#fail(new ClientGone());
+    this.fail(new ClientGone());
     this.#onEnded?.();
   }
 
@@ -251,7 +260,7 @@ export class Upload {
       this.#early ??= new EarlyBytes(this.#context.memory, this.#client);
       this.#early.add(chunk);
     } catch (refusal) {
-      this.#fail(refusal);
+      this.fail(refusal);
     }
   }
 
@@ -260,7 +269,7 @@ export class Upload {
     try {
       this.#sink(chunk);
     } catch (cause) {
-      this.#fail(cause);
+      this.fail(cause);
     }
   }
 
@@ -277,14 +286,6 @@ export class Upload {
   #completeAfterParsing(): void {
     if (this.declared === undefined) setImmediate(() => this.#complete());
     else this.#complete();
-  }
-
-  #fail(cause: unknown): void {
-    if (this.#state === 'complete' || this.#failure !== undefined) return;
-    this.#state = 'discarding';
-    this.#failure = cause;
-    this.#settle?.reject(cause);
-    this.#early?.release();
   }
 
   #pause(): void {

@@ -12,15 +12,17 @@ import { refuseUnlessZip } from '../requests/content-type.ts';
 import { rulesOf } from './note-operations.ts';
 import { type Admitted, type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, type OperationDocs } from './operation-docs.ts';
+import { TransferPlaces } from './transfer-places.ts';
 
 /** Of the whole instance at once. */
 const [MAX_EXPORTS, MAX_IMPORTS] = [4, 2];
 const MAX_ZIP_BYTES = 1024 ** 3;
+const TOO_SLOW = 'The zip arrived too slowly, and somebody else needs the place. Try again later.';
 
 /** A whole feed goes out as a zip and comes back in. */
 export function transferOperations(parts: OperationParts): DescribedOperation[] {
-  const exports = new Slots(MAX_EXPORTS);
-  const imports = new Slots(MAX_IMPORTS);
+  const exports = new TransferPlaces(MAX_EXPORTS);
+  const imports = new TransferPlaces(MAX_IMPORTS);
   return [
     operation(
       'importFeed',
@@ -34,7 +36,8 @@ export function transferOperations(parts: OperationParts): DescribedOperation[] 
       { access: 'reader', docs: EXPORT },
       async (exchange, { feed }) => {
         const pieces = exportFeed(parts.storage, existing(feed, 'feed'));
-        return zipAnswer(exchange, pieces, exports.take(exchange.client));
+        const transfer = exports.take(exchange.client, () => exchange.breakOff());
+        return zipAnswer(exchange, transfer.send(pieces), () => exports.free(transfer));
       },
     ),
   ];
@@ -75,7 +78,7 @@ async function importZip(
   parts: OperationParts,
   exchange: Exchange,
   { name, feed, caller }: NamedFeed & Admitted,
-  imports: Slots,
+  imports: TransferPlaces,
 ): Promise<Answer> {
   refuseUnlessZip(exchange.header('content-type'));
   const admitted = parts.posting.admit(
@@ -83,9 +86,10 @@ async function importZip(
     exchange.header('x-read-id') ?? '',
     feedCondition(exchange),
   );
-  const release = imports.take(exchange.client);
+  const transfer = imports.take(exchange.client, () => exchange.refuseBody(new Refusal('timeout', TOO_SLOW)));
   try {
-    const file = await temporaryFile(parts.temporaryFolder, exchange.pieces(MAX_ZIP_BYTES));
+    const pieces = transfer.receive(exchange.pieces(MAX_ZIP_BYTES));
+    const file = await temporaryFile(parts.temporaryFolder, pieces);
     try {
       const zip = await FeedZip.open(file);
       return json(200, await parts.importing.import(admitted, zip, rulesOf(parts, feed).limits, caller));
@@ -93,32 +97,7 @@ async function importZip(
       await file.close();
     }
   } finally {
-    release();
-  }
-}
-
-/** Requests that take long or much room: a number of them at once, half of them by one client. */
-class Slots {
-  readonly #most: number;
-  /** A client for each request. */
-  readonly #taken: string[] = [];
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /**
-   * Takes a slot for a client. Returns a function that frees the slot; call it once.
-   * @throws Refusal `busy`
-   */
-  take(client: string): () => void {
-    const own = this.#taken.filter((one) => one === client).length;
-    if (this.#taken.length >= this.#most || own >= this.#most / 2)
-      throw new Refusal('busy', 'Too many feeds come or go at once. Try again when one is done.', {
-        retryAfter: 30,
-      });
-    this.#taken.push(client);
-    return () => this.#taken.splice(this.#taken.indexOf(client), 1);
+    imports.free(transfer);
   }
 }
 
@@ -128,7 +107,8 @@ const EXPORT: OperationDocs = {
   description:
     'A zip of what the folder of the feed on plain files would hold: its notes as files, their metadata files, and ' +
     '`.feed.json` with its settings; no password, license or read id. The import takes it. An answer that ends early ' +
-    'is not complete. Two exports at a time for each client.',
+    'is not complete. Two exports at a time for each client. While all places are taken, one that is slower than 64 KB/s ends early ' +
+    'for the next.',
   answers: {
     200: {
       description: 'The feed.',
@@ -147,7 +127,8 @@ const IMPORT: OperationDocs = {
     'the export and `zip -r` make it. Ids and dates stay. Notes that are there already are skipped, so an import that broke off ' +
     'can be sent again. Each file is checked as a post is, the limits of the feed included; a file that is refused does not stop ' +
     'the others. Settings that the feed has already stay; `keep` and `listed` are taken only if it has no other notes. The first ' +
-    'note makes the feed. Counts as one write.',
+    'note makes the feed. Counts as one write. One import at a time for each client. While all places are taken, one that arrives more ' +
+    'slowly than 64 KB/s is refused (408) for the next.',
   parameters: ['chosenReadId', 'ifFeedMatches', 'ifNoFeed'],
   body: 'zip',
   answers: { 200: jsonAnswer('Imported', 'What became of the files.') },

@@ -1,0 +1,100 @@
+import { Refusal } from '../refusals.ts';
+
+/** The slowest average pace of a transfer whose place somebody else needs, bytes per second: half of what a line of 1 Mbit/s has. */
+const LEAST_PACE = 64 * 1024;
+/** A transfer has no average until the service has waited so long for its client, ms. */
+const GRACE_MS = 20_000;
+
+/** Places for transfers, which take long and much room: a number of them at once, half of them for one client. */
+export class TransferPlaces {
+  readonly #most: number;
+  readonly #taken = new Set<Transfer>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /**
+   * Takes a place for a client. If none is left, the slowest transfer is given up if it is slower than 64 KiB/s on average, so that
+   * slow ones are kept as long as nobody needs their places.
+   * @param giveUp ends the transfer while it waits for its client
+   * @throws Refusal `busy`
+   */
+  take(client: string, giveUp: () => void): Transfer {
+    const all = [...this.#taken];
+    const own = all.filter((transfer) => transfer.client === client);
+    const inTheWay = own.length >= this.#most / 2 ? own : all.length >= this.#most ? all : [];
+    if (inTheWay.length > 0) this.#giveUpSlowest(inTheWay);
+    const transfer = new Transfer(client, giveUp);
+    this.#taken.add(transfer);
+    return transfer;
+  }
+
+  /** Frees the place of a transfer, if it still has it. */
+  free(transfer: Transfer): void {
+    this.#taken.delete(transfer);
+  }
+
+  #giveUpSlowest(transfers: readonly Transfer[]): void {
+    const slowest = transfers.reduce((slower, one) => (one.pace < slower.pace ? one : slower));
+    if (slowest.pace >= LEAST_PACE)
+      throw new Refusal('busy', 'Too many feeds come or go at once. Try again when one is done.', {
+        retryAfter: 30,
+      });
+    this.#taken.delete(slowest);
+    slowest.giveUp();
+  }
+}
+
+/** A zip on its way from or to a client. */
+export class Transfer {
+  readonly client: string;
+  readonly giveUp: () => void;
+  #bytes = 0;
+  /** How long the service has waited for the client before, and since when it does, in ms; undefined while the client waits. */
+  #waitedMs = 0;
+  #waitsSince: number | undefined;
+
+  constructor(client: string, giveUp: () => void) {
+    this.client = client;
+    this.giveUp = giveUp;
+  }
+
+  /** The average, in bytes per second, of the time that the client took; infinite at the beginning and while the client waits. */
+  get pace(): number {
+    if (this.#waitsSince === undefined) return Number.POSITIVE_INFINITY;
+    const ms = this.#waitedMs + performance.now() - this.#waitsSince;
+    return ms < GRACE_MS ? Number.POSITIVE_INFINITY : (this.#bytes / ms) * 1000;
+  }
+
+  /** The same pieces, which come from the client. */
+  async *receive(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    this.#wait();
+    for await (const piece of pieces) {
+      this.#goOn();
+      this.#bytes += piece.length;
+      yield piece;
+      this.#wait();
+    }
+    this.#goOn();
+  }
+
+  /** The same pieces, which the client takes. */
+  async *send(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      this.#bytes += piece.length;
+      this.#wait();
+      yield piece;
+      this.#goOn();
+    }
+  }
+
+  #wait(): void {
+    this.#waitsSince = performance.now();
+  }
+
+  #goOn(): void {
+    this.#waitedMs += performance.now() - this.#waitsSince!;
+    this.#waitsSince = undefined;
+  }
+}
