@@ -23,7 +23,7 @@ import { Random } from '../test/support/random.ts';
 import type { RawResponse } from '../test/support/raw-connection.ts';
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
-import { Swelling, type Swollen } from './swollen.ts';
+import { Swelling } from './swollen.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** CPU time of all threads that is printed, in times of the bound for the loop. */
@@ -53,8 +53,7 @@ const server = await ServerProcess.startService(join(temporaryFolder('random-cos
 });
 const client = new FuzzClient(Number(new URL(server.url).port));
 const known = new Known();
-const random = new Random(seed);
-const swelling = new Swelling(random);
+const swelling = new Swelling(new Random(seed));
 const next = requestMaker(seed);
 
 interface Cost {
@@ -73,9 +72,11 @@ while (performance.now() < end) {
   const request = known.fill(next());
   if (!isWhole(request)) continue;
   const swollen = swelling.of(request);
+  const { method, path } = swollen.request;
   const response = await judge(swollen.request, swollen.what);
   if (response?.status !== 201) continue;
-  for (const path of readsOf(response)) await judge(get(path), `read after ${describe(swollen)}`);
+  for (const read of readsOf(response))
+    await judge(get(read), `after ${method} ${path.slice(0, 60)}: ${swollen.what}`);
   await forget(response);
 }
 await client.close();
@@ -88,7 +89,7 @@ console.log(
     .join(', ')}`,
 );
 
-/** Sends a request, and prints it if it costs too much each time. */
+/** Sends a request, and prints it if it costs too much. */
 async function judge(request: FuzzRequest, what: string): Promise<RawResponse | undefined> {
   const { cost, response } = await measured(request);
   loops.push(cost.loop);
@@ -136,10 +137,6 @@ function cpu(): Cost {
     }
   }
   return { loop, all, passed: performance.now() };
-}
-
-function describe({ request, what }: Swollen): string {
-  return `${request.method} ${request.path.slice(0, 60)}: ${what}`;
 }
 
 function get(path: string): FuzzRequest {
