@@ -42,5 +42,7 @@ export function testTags(backend: Backend): void {
     await post(storage, name, newNote('x', 'md', { tags: ['t2344'] }));
     const counts = tags.slice(0, 999).map((tag) => ({ tag, count: 1 }));
     t.same(await reads(storage).tags(name), [{ tag: 't2344', count: 2 }, ...counts]);
+    const ofPrefix = tags.slice(2_300).map((tag) => ({ tag, count: tag === 't2344' ? 2 : 1 }));
+    t.same(await reads(storage).tags(name, 't23'), [ofPrefix.at(-1), ...ofPrefix.slice(0, -1)]);
   });
 }

@@ -122,6 +122,14 @@ t.test('the notes that are found are looked up one by one', async (t) => {
   }
 });
 
+t.test('only the tags that begin with a prefix are counted', async (t) => {
+  for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+    const prepare = `PREPARE asked AS ${STATEMENTS.get('tags')}`;
+    const plan = await planOf("EXPLAIN EXECUTE asked (7, 'te', 1)", `SET plan_cache_mode = ${mode}`, prepare);
+    t.match(plan, /Index Cond: .*tag >= .*tag < /, mode);
+  }
+});
+
 t.test('a search walks through the newest notes, then finds all by the index of words', async (t) => {
   const values = "7, 9000000000000000, '', 0, 0, 9000000000000000, 51, '''word'' & ''n77'''";
   for (const mode of ['force_generic_plan', 'force_custom_plan'])

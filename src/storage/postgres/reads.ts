@@ -132,7 +132,7 @@ const NOTE = statement<NoteRow>('note')`
   SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 AND ${isLive('$3')} ORDER BY type LIMIT 1`;
 const TAGS = statement<TagCount>('tags')`
   SELECT tag, count(*)::integer AS count FROM tags
-  WHERE feed ${OF_FEED} AND starts_with(tag, $2) AND ${isLive('$3')}
+  WHERE feed ${OF_FEED} AND tag >= $2 AND tag < $2 || chr(${0x10ffff}) AND ${isLive('$3')}
   GROUP BY tag ORDER BY count DESC, tag LIMIT ${MAX_LISTED_TAGS}`;
 const NEIGHBOURS = statement<Record<'older' | 'newer', NoteId | null> & { expires: number | null }>(
   'neighbours',
