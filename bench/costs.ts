@@ -79,6 +79,22 @@ const REQUESTS: Readonly<Record<string, (url: string) => Promise<Send>>> = {
     await search(1);
     return (n) => search(100 - n);
   },
+  'the tags of a feed with 100,000': async (url) => {
+    const tags = Array.from({ length: 100_000 }, (_, n) => `${n}`.padStart(6, 't'));
+    for (let start = 0; start < tags.length; start += 1_000)
+      await Promise.all(
+        Array.from({ length: 100 }, (_, n) => {
+          const some = tags.slice(start + n * 10, start + n * 10 + 10);
+          const body = JSON.stringify({ content: 'a', tags: some });
+          return post(`${url}/api/v1/feeds/tagged/notes`, 'application/json', body);
+        }),
+      );
+    // The list is made anew after a post.
+    return async () => {
+      await post(`${url}/tagged`, 'text/markdown', 'a');
+      return fetch(`${url}/api/v1/feeds/tagged/tags`);
+    };
+  },
 };
 
 const mains = { 'this checkout': program('../src/main.cjs') };

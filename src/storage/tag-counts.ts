@@ -15,6 +15,7 @@ export function mostUsed(counts: Iterable<TagCount>): TagCount[] {
   return cut();
 }
 
-function byUse(a: TagCount, b: TagCount): number {
-  return b.count - a.count || (a.tag < b.tag ? -1 : 1);
+/** Orders tags by count, then by name. Zero only for the same tag. */
+export function byUse(a: TagCount, b: TagCount): number {
+  return b.count - a.count || (a.tag < b.tag ? -1 : Number(a.tag !== b.tag));
 }

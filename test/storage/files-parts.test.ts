@@ -11,9 +11,10 @@ import { ArrivalLog } from '../../src/storage/files/arrival-log.ts';
 import { DurableWriter, FolderSync } from '../../src/storage/files/durable.ts';
 import { FeedIndex, IndexedFeed } from '../../src/storage/files/feed-index.ts';
 import { isTempName } from '../../src/storage/files/names.ts';
-import { type Entry, NoteList, TagIndex, unasked } from '../../src/storage/files/note-list.ts';
+import { type Entry, NoteList, unasked } from '../../src/storage/files/note-list.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { sameStamp, stampToKeep, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
+import { TagIndex } from '../../src/storage/files/tag-index.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import {
   NO_SETTINGS,
@@ -412,6 +413,42 @@ t.test('a tag index holds what the last change says, also when it came during th
   t.same((await index.tagged('y')).older(undefined, 9), [b, changed]);
   index.replace([b], []);
   t.same((await index.tagged('x')).older(undefined, 9), []);
+});
+
+t.test('of thousands of tags the most used are told, as notes come, go and expire', async (t) => {
+  const entries = Array.from({ length: 500 }, (_, n) => entry(n));
+  const tagsOf = ({ size: n }: Entry) => Array.from({ length: 10 }, (_, k) => `t${(n * 10 + k) % 3_500}`);
+  const counted = (notes: readonly Entry[], prefix: string) =>
+    Object.entries(Object.groupBy(notes.flatMap(tagsOf), (tag) => tag))
+      .map(([tag, all]) => ({ tag, count: all!.length }))
+      .filter(({ tag }) => tag.startsWith(prefix))
+      .sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
+      .slice(0, 1_000);
+  const some = fc.uniqueArray(fc.constantFrom(...entries), { maxLength: 500, size: 'max' });
+  const changes = fc.array(fc.tuple(some, some), { maxLength: 5 });
+  await fc.assert(
+    fc.asyncProperty(
+      changes,
+      some,
+      fc.constantFrom('', 't1', 't349', 'x'),
+      async (steps, expired, prefix) => {
+        const index = new TagIndex([], async (one) => tagsOf(one));
+        const notes = new Set<Entry>();
+        for (const [gone, added] of steps) {
+          const come = added.filter((one) => !notes.has(one) || gone.includes(one));
+          index.replace(gone, come);
+          for (const one of gone) notes.delete(one);
+          for (const one of come) notes.add(one);
+          t.same(await index.mostUsed(prefix, () => []), counted([...notes], prefix));
+        }
+        const left = [...notes].filter((one) => !expired.includes(one));
+        t.same(await index.mostUsed(prefix, () => expired), counted(left, prefix));
+        index.replace(entries, []);
+        t.same(await index.mostUsed(prefix, () => []), []);
+      },
+    ),
+    { numRuns: 30, endOnFailure: true },
+  );
 });
 
 t.test('stamps: what counts as a change', async (t) => {

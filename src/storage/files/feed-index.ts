@@ -7,8 +7,9 @@ import { type ChangedNotes, MAX_LAG_MS, withoutEmpty } from '../arrivals.ts';
 import type { FeedChange, FeedRef, Totals } from '../storage.ts';
 import type { ArrivalLog } from './arrival-log.ts';
 import { type Mark, Marks } from './marks.ts';
-import { type Entry, NoteList, type TagIndex, type UnaskedNote } from './note-list.ts';
+import { type Entry, NoteList, type UnaskedNote } from './note-list.ts';
 import { type FeedFiles, UNREADABLE_READ_ID } from './read-metadata.ts';
+import type { TagIndex } from './tag-index.ts';
 
 /** The changes of a step: new or replaced entries, files of removed notes, marks, dot files. */
 export interface IndexChange {

@@ -54,7 +54,7 @@ interface Piece {
 }
 
 /** When a note expires, ms since the epoch; infinite if it does not. */
-type ExpiryOf = (file: NoteFile) => number;
+export type ExpiryOf = (file: NoteFile) => number;
 
 /** The notes of a feed, oldest first. They are kept in pieces, so that a change of a long list is fast. */
 export class NoteList {
@@ -279,7 +279,7 @@ export class NoteList {
 }
 
 /** How many of `count` in order come before something. The search begins at the end: most look for one of the newest. */
-function countWhile(count: number, isBefore: (at: number) => boolean): number {
+export function countWhile(count: number, isBefore: (at: number) => boolean): number {
   let high = count;
   let low = high - 1;
   for (let step = 1; low >= 0 && !isBefore(low); step *= 2) {
@@ -324,80 +324,4 @@ function fileOf(note: Entry | Unasked): NoteFile {
 
 function hasMeta(note: Entry | Unasked): boolean {
   return typeof note === 'string' ? note.startsWith('.') : note.meta !== undefined;
-}
-
-/**
- * The notes of one feed by tag. Tags are in the metadata files, so they are read when a tag is asked for, and
- * after that only those of new entries.
- */
-export class TagIndex {
-  readonly #byTag = new Map<string, NoteList>();
-  readonly #tagsOf = new Map<Entry, readonly string[]>();
-  readonly #unread: Set<Entry>;
-  #reading: Promise<unknown> | undefined;
-  readonly #readTags: (entry: Entry) => Promise<readonly string[]>;
-  readonly #expiryOf: ExpiryOf | undefined;
-
-  constructor(
-    entries: Iterable<Entry>,
-    readTags: (entry: Entry) => Promise<readonly string[]>,
-    expiryOf?: ExpiryOf,
-  ) {
-    this.#unread = new Set(entries);
-    this.#readTags = readTags;
-    this.#expiryOf = expiryOf;
-  }
-
-  async tagged(tag: string): Promise<NoteList> {
-    await this.#readAll();
-    return this.#byTag.get(tag) ?? new NoteList();
-  }
-
-  /** How many notes have each tag, those that have expired too. */
-  async counts(): Promise<Map<string, number>> {
-    await this.#readAll();
-    return new Map([...this.#byTag].map(([tag, { size }]) => [tag, size]));
-  }
-
-  /** The tags of a note that have been read. */
-  tagsOf(entry: Entry): readonly string[] {
-    return this.#tagsOf.get(entry) ?? [];
-  }
-
-  async #readAll(): Promise<void> {
-    while (this.#unread.size > 0) {
-      this.#reading ??= Promise.all([...this.#unread].map((entry) => this.#readOne(entry))).finally(() => {
-        this.#reading = undefined;
-      });
-      await this.#reading;
-    }
-  }
-
-  /** Entries went, and others came. */
-  replace(gone: readonly (Entry | undefined)[], added: readonly Entry[]): void {
-    for (const entry of gone) if (entry) this.#remove(entry);
-    for (const entry of added) if (entry.meta) this.#unread.add(entry);
-  }
-
-  #remove(entry: Entry): void {
-    this.#unread.delete(entry);
-    for (const tag of this.tagsOf(entry)) {
-      const list = this.#byTag.get(tag);
-      list?.remove(entry.file);
-      if (list?.size === 0) this.#byTag.delete(tag);
-    }
-    this.#tagsOf.delete(entry);
-  }
-
-  async #readOne(entry: Entry): Promise<void> {
-    const tags = await this.#readTags(entry);
-    // It may have been removed meanwhile.
-    if (!this.#unread.delete(entry) || tags.length === 0) return;
-    this.#tagsOf.set(entry, tags);
-    for (const tag of tags) {
-      const list = this.#byTag.get(tag);
-      if (list) list.put(entry);
-      else this.#byTag.set(tag, new NoteList([entry], this.#expiryOf));
-    }
-  }
 }
