@@ -415,6 +415,20 @@ t.test('a tag index holds what the last change says, also when it came during th
   t.same((await index.tagged('x')).older(undefined, 9), []);
 });
 
+t.test('the tags of a large feed are read in pieces', async (t) => {
+  const [begun, ended] = [new Set<Entry>(), new Set<Entry>()];
+  let most = 0;
+  const entries = Array.from({ length: 1_000 }, (_, n) => entry(n));
+  const index = new TagIndex(entries, async (one) => {
+    most = Math.max(most, begun.add(one).size - ended.size);
+    await new Promise((resolve) => setImmediate(resolve));
+    ended.add(one);
+    return ['x'];
+  });
+  t.same(await index.mostUsed('', () => []), [{ tag: 'x', count: 1_000 }]);
+  t.ok(most <= 100, `${most} at once`);
+});
+
 t.test('of thousands of tags the most used are told, as notes come, go and expire', async (t) => {
   const entries = Array.from({ length: 500 }, (_, n) => entry(n));
   const tagsOf = ({ size: n }: Entry) => Array.from({ length: 10 }, (_, k) => `t${(n * 10 + k) % 3_500}`);
