@@ -58,6 +58,11 @@ const REQUESTS: Readonly<Record<string, (url: string) => Promise<Send>>> = {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } });
     return () => post(`${url}/mcp`, 'application/json', body);
   },
+  '70,000 members of a JSON post': async (url) => {
+    const members = Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [n.toString(36), n % 10]));
+    const body = JSON.stringify({ ...members, content: 'a' });
+    return () => post(`${url}/api/v1/feeds/members/notes`, 'application/json', body);
+  },
   'a page of names of pictures': async (url) => {
     const names = Array.from({ length: TEXT_BYTES / 9 }, (_, n) => `${10_000 + n}.png`).join(' ');
     const page = await posts(10, `${url}/names`, names.slice(0, TEXT_BYTES));

@@ -8,6 +8,8 @@ import { refuseDeep } from './members.ts';
 
 /** Larger bodies are read on a thread, because 256 KB of marks may take 200 ms. */
 const INLINE_MAX_BYTES = 16 * 1024;
+/** The most values of a body; senders tell of each commit and alert. */
+const MAX_VALUES = 20_000;
 
 /** A request of a sender, as it can be copied to a thread. */
 export interface HookRequest {
@@ -50,8 +52,8 @@ export function notesOf({ kind, contentType, headers, body }: HookRequest): read
 /** The JSON of a body. Its `Content-Type` tells a form only, because senders name JSON in many ways. */
 function payloadOf(body: Uint8Array, mayBeForm: boolean): unknown {
   const field = mayBeForm ? new URLSearchParams(Buffer.from(body).toString()).get('payload') : null;
-  const payload = parseMessage(field === null ? body : Buffer.from(field));
+  const payload = parseMessage(field === null ? body : Buffer.from(field), MAX_VALUES);
   if (payload !== undefined) return payload;
   const what = field === null ? 'The body' : 'The field "payload"';
-  throw new Refusal('invalid_body', `${what} is not JSON in UTF-8.`);
+  throw new Refusal('invalid_body', `${what} is not JSON in UTF-8, or has too many values.`);
 }

@@ -16,7 +16,7 @@ import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { once } from '../once.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { formBody, hasManyValues, MAX_VALUES, parseMessage } from '../requests/bodies.ts';
+import { formBody, parseMessage } from '../requests/bodies.ts';
 import { isJson } from '../requests/content-type.ts';
 import { authorizePage, authorizePolicy, passwordProblem } from '../web/access-pages.ts';
 import { pageAnswer } from '../web/page.ts';
@@ -44,10 +44,10 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
     const body = await exchange.body(limit);
     const answer = async (): Promise<Answer> => {
       const message = parseMessage(body);
-      if (message === undefined) return protocolError(-32700, 'The body is not JSON in UTF-8.');
+      if (message === undefined)
+        return protocolError(-32700, 'The body is not JSON in UTF-8, or has too many values.');
       if (Array.isArray(message) && message.length > MAX_MESSAGES)
         return protocolError(-32600, `There may be at most ${MAX_MESSAGES} messages.`);
-      if (hasManyValues(message)) return protocolError(-32600, `There may be at most ${MAX_VALUES} values.`);
       // The SDK would take the answer to the first for that of both, and the second would go on beyond all limits.
       if (Array.isArray(message) && repeatsId(message))
         return protocolError(-32600, 'Two requests have the same id.');

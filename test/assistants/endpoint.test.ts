@@ -226,7 +226,7 @@ t.test('a request may have many letters, but not many values', async (t) => {
   const list = (count: number) =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta(count) } });
   t.equal((await send(service.url, list(1_000))).status, 200);
-  t.match(await send(service.url, list(2_000)), { status: 400, json: { error: { code: -32600 } } });
+  t.match(await send(service.url, list(2_000)), { status: 400, json: { error: { code: -32700 } } });
 });
 
 t.test('the results of one request have a limit together', async (t) => {

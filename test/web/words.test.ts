@@ -58,7 +58,7 @@ t.test('any other message gives way to the words of its code', async (t) => {
     ['invalid_request', 'X-Note-Title must have the form UTF-8%27%27caf%C3%A9 (RFC 8187).'],
     ['invalid_request', 'Changing it ends all links: send sure=1 to agree.'],
     ['invalid_body', 'The member "title" of the body must be a text.'],
-    ['invalid_body', 'The body is not JSON in UTF-8.'],
+    ['invalid_body', 'The body is not JSON in UTF-8, or has too many values.'],
     ['too_large', 'The body may have at most 8192 bytes.'],
     ['changed', 'It was changed meanwhile: read it again, and then decide.'],
     ['store_unavailable', 'The storage cannot be used at the moment.'],
