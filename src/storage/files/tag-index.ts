@@ -11,7 +11,7 @@ const READ_AT_ONCE = 100;
  * after that only those of new entries.
  */
 export class TagIndex {
-  /** A list takes 400 bytes, and a feed may have 100,000 tags of one note each. */
+  /** A list takes 600 bytes, and a feed may have 100,000 tags of one note each. */
   readonly #byTag = new Map<string, Entry | NoteList>();
   readonly #ranking = new TagRanking();
   readonly #tagsOf = new Map<Entry, readonly string[]>();
