@@ -87,11 +87,18 @@ keep_written() {
   fi
 }
 
+# With `exit` alone, mksh would end with the status of the trap of EXIT.
+stop() {
+  trap - EXIT
+  leave
+  exit "$1"
+}
+
 trap leave EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 141' PIPE
-trap 'exit 143' TERM
+trap 'stop 129' HUP
+trap 'stop 130' INT
+trap 'stop 141' PIPE
+trap 'stop 143' TERM
 
 make_work() {
   work=${TMPDIR:-/tmp}/nf-$(random)

@@ -38,6 +38,7 @@ const PROGRAMS = {
   shellcheck: { file: '/usr/bin/shellcheck', packages: 'shellcheck' },
   dash: { file: '/usr/bin/dash', packages: 'dash' },
   busybox: { file: '/usr/bin/busybox', packages: 'busybox' },
+  mksh: { file: '/usr/bin/mksh', packages: 'mksh' },
   bash: { file: '/usr/bin/bash', packages: 'bash' },
   script: { file: '/usr/bin/script', packages: 'bsdutils' },
   ip: { file: '/usr/sbin/ip', packages: 'iproute2' },

@@ -31,6 +31,8 @@ export const SHELLS: readonly Shell[] = [
     hasPrograms: true,
   },
   { name: 'bash', command: [program('bash'), '--posix'], skip: missing('bash') || missing('curl') },
+  // Here printf is no builtin, as in the shells of OpenBSD and Android.
+  { name: 'mksh', command: [program('mksh')], skip: missing('mksh') || missing('curl') },
 ];
 
 export interface Outcome {
