@@ -2,7 +2,8 @@
 # nf: posts notes to feeds of a Note Feed instance, reads, changes and follows them. Needs a POSIX shell and curl.
 #
 # The name of a feed is the key to write to it. So names and passwords are arguments of no program, in no variable that
-# programs inherit, and in files that only their owner reads.
+# programs inherit, and in files that only their owner reads. In some shells (mksh, sh of OpenBSD) printf is a program, so it gets
+# no secret, and nothing that a note says: that goes into here-documents.
 set -u
 umask 077
 # A variable that the caller exported would stay exported with its new value. With CDPATH, cd prints.
@@ -43,8 +44,15 @@ Exit status: 0 done, 1 refused, 2 wrong arguments, 69 not reachable
 END
 }
 
+# put TEXT: a line.
+put() {
+  cat <<END
+$1
+END
+}
+
 say() {
-  printf 'nf: %s\n' "$*" >&2
+  put "nf: $*" >&2
 }
 
 wrong() {
@@ -230,11 +238,11 @@ show() {
 config=''
 
 percent() {
-  printf %s "$1" | od -An -v -tx1 | tr -d ' \n' | sed 's/../%&/g'
+  put "$1" | od -An -v -tx1 | tr -d ' \n' | sed 's/0a$//; s/../%&/g'
 }
 
 quote() {
-  printf %s "$1" | LC_ALL=C sed 's/[\\"]/\\&/g'
+  put "$1" | LC_ALL=C sed 's/[\\"]/\\&/g'
 }
 
 # header NAME VALUE: with an empty VALUE, curl leaves out its own header of that name.
@@ -264,8 +272,16 @@ credentials() {
 
 # write_config METHOD PATH: for curl, which runs in $work.
 write_config() {
-  printf '%s\n' "request = \"$1\"" "url = \"$(quote "$base$2")\"" "user-agent = \"nf/$version\"" \
-    silent show-error globoff 'connect-timeout = 20' "$config" >"$work/config"
+  cat >"$work/config" <<END
+request = "$1"
+url = "$(quote "$base$2")"
+user-agent = "nf/$version"
+silent
+show-error
+globoff
+connect-timeout = 20
+$config
+END
 }
 
 # send METHOD PATH ATTEMPTS [ANSWER]: sets $status, or leaves if the service cannot be reached. Fields of the answer are in
@@ -352,7 +368,7 @@ remember() {
   mkdir -p "$folder" && chmod 700 "$folder" || exit 1
   partial=$folder/.feeds-$(random)
   while IFS= read -r line; do
-    case $line in "$base$tab$alias$tab"*) ;; *) printf '%s\n' "$line" || exit 1 ;; esac
+    case $line in "$base$tab$alias$tab"*) ;; *) put "$line" || exit 1 ;; esac
   done <"$work/feeds" >"$partial" && cat >>"$partial" && mv -f "$partial" "$feeds" || exit 1
   partial=''
 }
@@ -391,8 +407,9 @@ login() {
   credentials
   send GET "/api/v1/feeds/$name/notes?limit=1" 1
   expect_success
-  printf '%s\t%s\t%s\t=%s\t=%s\n' "$base" "$alias" "$name" "$password" "$bearer" >"$work/line"
-  remember <"$work/line"
+  remember <<END || exit 1
+$base$tab$alias$tab$name$tab=$password$tab=$bearer
+END
   say "The feed is remembered as $alias."
 }
 
@@ -641,7 +658,7 @@ check_reading() {
 
 # Shows the event in $line, and sets place to its note if that is new.
 show_event() {
-  printf '%s\n' "$line" >"$work/event"
+  put "$line" >"$work/event"
   event=$(member .event <"$work/event")
   [ "$event" != note ] || place=$(member .id <"$work/event")
   if [ -n "$as_json" ]; then
@@ -737,7 +754,9 @@ delete() {
 # Asks whether to delete the note that was read.
 confirm() {
   [ -t 0 ] && [ -z "$yes" ] || return 0
-  printf 'Delete "%s"? [y/N] ' "$(member .title <"$work/answer")" >&2
+  json '
+function found(path, text) { if (path == ".title") title = text }
+END { printf "Delete \"%s\"? [y/N] ", plain(title) }' <"$work/answer" >&2
   read -r answer || answer=''
   case $answer in [Yy]*) ;; *) return 1 ;; esac
 }

@@ -1,6 +1,6 @@
 /** Names of feeds and passwords stay out of other people's sight, and nothing is left behind. */
 import { once } from 'node:events';
-import { readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -42,6 +42,20 @@ async function shownBy(dir: string): Promise<string[]> {
       shown.push(await readFile(`/proc/${id}/${file}`, 'utf8').catch(() => ''));
   }
   return shown;
+}
+
+/** Lets each program write down its arguments before it does its work. Returns the environment for that, and what was written. */
+async function spyOn(client: Client) {
+  const own = join(client.dir, 'programs');
+  const spies = join(client.dir, 'spies');
+  const log = join(client.dir, 'called');
+  await mkdir(spies);
+  const path = `${own}:${process.env.PATH}`;
+  const spy = `#!/bin/sh\necho "\${0##*/} $*" >>'${log}'\nPATH='${path}' exec "\${0##*/}" "$@"\n`;
+  await writeFile(join(client.dir, 'spy'), spy, { mode: 0o755 });
+  const folders = await Promise.all(path.split(':').map((folder) => readdir(folder).catch(() => [])));
+  for (const name of new Set(folders.flat())) await symlink('../spy', join(spies, name));
+  return { env: { PATH: `${spies}:${path}` }, called: () => readFile(log, 'utf8') };
 }
 
 for (const shell of SHELLS)
@@ -87,6 +101,43 @@ for (const shell of SHELLS)
         t.same(await shownBy(client.dir), []);
         t.same(await client.left(), []);
       }
+    });
+
+    t.test('no program is called with a secret or with what a note says', async (t) => {
+      const client = await Client.install(t, url, shell);
+      const { env, called } = await spyOn(client);
+      const run = async (args: readonly string[], input = '') => {
+        const outcome = await client.run(args, { env, input });
+        t.match(outcome, { code: 0 }, args.join(' '));
+        return outcome.out;
+      };
+      const other = newFeed();
+      await client.remember(`${url}\tother\tother-feed\t=other-password\t=\n`);
+      await run(['login', 'work'], `${url}/${other}\n${PASSWORD}\ninstance-secret\n`);
+      const posted = await run(['post', '-f', 'work'], '# the heading\n\nthe text');
+      const id = posted.split(' ')[0]!;
+      await run(['list', '-f', 'work']);
+      await run(['get', '-f', 'work', id]);
+      await run(['edit', '-f', 'work', id, '-'], '# the heading\n\nthe other text');
+      const tail = client.start(['tail', '-f', 'work'], env);
+      const outcome = outcomeOf(tail);
+      t.ok(await eventually(async () => (await client.temporary()).some((file) => /\/events$/.test(file))));
+      const shown = once(tail.stdout!, 'data');
+      await run(['post', '-f', 'work'], '# the last heading');
+      await shown;
+      tail.kill('SIGTERM');
+      t.match((await outcome).out, 'the last heading');
+      await run(['delete', '-f', 'work', id]);
+      await run(['export', '-f', 'work', 'all.zip']);
+      await run(['feeds']);
+      await run(['forget', 'work']);
+      const lines = (await called()).split('\n');
+      t.ok(lines.some((line) => line.startsWith('curl ')));
+      const secrets = [other, 'pass\\word', 'instance-secret', 'other-feed', 'other-password', 'heading'];
+      t.same(
+        lines.filter((line) => secrets.some((secret) => line.includes(secret))),
+        [],
+      );
     });
 
     t.test('a terminal does not show what is typed', { skip: missing('script') }, async (t) => {
