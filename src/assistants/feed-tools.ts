@@ -10,7 +10,16 @@ import { existing } from '../refusals.ts';
 import { submissionOfNote } from '../requests/read-submission.ts';
 import type { Json } from '../schemas.ts';
 import { parseQuery, QUERY_RULE } from '../search/query.ts';
-import { FEED, type FOUND_NOTES, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
+import {
+  content,
+  FEED,
+  type FOUND_NOTES,
+  option,
+  type ToolCaller,
+  type ToolParts,
+  text,
+  tool,
+} from './tool.ts';
 
 /** Fewer than in the API, because a model pays for what it reads. */
 const DEFAULT_LIMIT = 20;
@@ -22,7 +31,9 @@ const OF_NOTE = { ...FEED, id: text('The id of the note, as in the answers of po
 
 const EDIT_NOTE = z.object({
   ...OF_NOTE,
-  markdown: option('The new text in place of the old one, at most 100 KB. Only for a note in markdown.'),
+  markdown: content(
+    'The new text in place of the old one, at most 100 KB. Only for a note in markdown.',
+  ).optional(),
   title: option('The new title; empty removes it.'),
   alt: option('The new alternative text of a picture; empty removes it.'),
   expires: option(

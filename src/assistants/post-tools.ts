@@ -11,11 +11,21 @@ import { Form } from '../requests/multipart.ts';
 import type { OpenPart, PartHeader } from '../requests/multipart-parser.ts';
 import { ownMembers, submissionOf, submissionOfNote } from '../requests/read-submission.ts';
 import { refusePicture } from '../writing/limits.ts';
-import { EXPIRES, FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
+import {
+  content,
+  EXPIRES,
+  FEED,
+  limitedText,
+  option,
+  type ToolCaller,
+  type ToolParts,
+  text,
+  tool,
+} from './tool.ts';
 
 const LABELS = {
   title: option('One line of at most 100 characters; without it, the first heading or line is shown.'),
-  tags: z.array(z.string()).describe(`Of them ${TAGS_RULE}.`).optional(),
+  tags: z.array(limitedText).describe(`Of them ${TAGS_RULE}.`).optional(),
   key: option(
     'Names the note within its feed: 1 to 200 printable ASCII characters, such as a random id. Give one if you may have to ' +
       'repeat the call because you got no answer: a call with the same key and contents stores nothing twice and answers as ' +
@@ -25,13 +35,13 @@ const LABELS = {
 };
 const PICTURE = {
   type: text('image/png, image/jpeg, image/gif or image/webp.'),
-  data: text('The bytes of the picture in base64.'),
+  data: content('The bytes of the picture in base64.'),
   alt: option('What the picture shows, for those who cannot see it: one line of at most 500 characters.'),
 };
 
 const POST_NOTE = z.object({
   ...FEED,
-  markdown: text('The text of the note in markdown, at most 100 KB. It must not be blank.'),
+  markdown: content('The text of the note in markdown, at most 100 KB. It must not be blank.'),
   ...LABELS,
   read_id: option(
     'A read id for a feed that this note makes: 3 to 64 characters of a-z, 0-9, "-" and "_", other than the name of ' +
@@ -51,7 +61,7 @@ const POST_NOTE = z.object({
 const POST_FILE = z.object({
   ...FEED,
   type: text('image/png, image/jpeg, image/gif, image/webp or text/markdown.'),
-  data: text('The bytes of the file in base64.'),
+  data: content('The bytes of the file in base64.'),
   alt: PICTURE.alt,
   ...LABELS,
   name: option('The file name that the picture had, at most 200 characters. A text keeps none.'),
@@ -144,9 +154,9 @@ function fileOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submissi
   );
 }
 
-function addPart(form: Form, header: Partial<PartHeader>, content: (part: OpenPart) => Uint8Array): void {
+function addPart(form: Form, header: Partial<PartHeader>, bytesOf: (part: OpenPart) => Uint8Array): void {
   const part = form.begin({ name: '', fileName: undefined, type: undefined, ...header });
-  const bytes = content(part);
+  const bytes = bytesOf(part);
   if (bytes.length > part.limit) throw part.tooLarge();
   part.complete(bytes);
 }

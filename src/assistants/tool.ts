@@ -35,7 +35,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly title: string;
   /** For a model. */
   readonly description: string;
-  /** Checks types only: rules are checked as in the API, with its codes. */
+  /** Checks types, and the length of texts: rules are checked as in the API, with its codes. */
   readonly input: Input;
   /** What it answers with: a body of the API, or one of `OWN_RESULTS`. */
   readonly result: 'Posted' | 'Created' | 'NoteList' | 'Note' | 'Feed' | OwnResult;
@@ -89,8 +89,14 @@ export function tool<Input extends z.ZodObject>({
   return { ...definition, hints: HINTS[effect] } as unknown as Tool;
 }
 
-export const text = (description: string) => z.string().describe(description);
+/** Longest text of an argument: as much as a header may have, so that it is no more work than in the API. */
+const MAX_TEXT_LENGTH = 16 * 1024;
+
+export const limitedText = z.string().max(MAX_TEXT_LENGTH);
+export const text = (description: string) => limitedText.describe(description);
 export const option = (description: string) => text(description).optional();
+/** Contents of notes, whose limits are in bytes. */
+export const content = (description: string) => z.string().describe(description);
 
 /** Of a note that goes away by itself. */
 export const EXPIRES = option(

@@ -76,8 +76,14 @@ export function checked<T>(
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
-  const kind = (issue.code === 'invalid_type' && KINDS[issue.expected]) || 'another value';
-  throw new Refusal('invalid_body', sentence(issue.path.join('.'), kind));
+  throw new Refusal('invalid_body', sentence(issue.path.join('.'), kindOf(issue)));
+}
+
+/** What the value with this fault must be. */
+function kindOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'too_big' && issue.origin === 'string')
+    return `a text of at most ${issue.maximum} characters (UTF-16 units)`;
+  return (issue.code === 'invalid_type' && KINDS[issue.expected]) || 'another value';
 }
 
 /** The markdown of a preview request. Throws a Refusal `invalid_body`, `too_large`. */

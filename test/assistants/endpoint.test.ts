@@ -192,6 +192,39 @@ t.test('what breaks a rule is refused with the code of the API', async (t) => {
   t.same((await call('search_notes', { feed: 'unmade', query: 'a' })).value, { notes: [], next: null });
 });
 
+t.test('a text that is longer than any rule allows is refused before it is looked at', async (t) => {
+  const feed = 'lengths';
+  const { id } = (await call('post_note', { feed, markdown: 'x' })).value;
+  const long = 'é'.repeat(16_385);
+  const note = { feed, markdown: 'x' };
+  const data = picture('png').toString('base64');
+  const file = { feed, type: 'image/png', data };
+  const table: readonly (readonly [string, object, string])[] = [
+    ['get_feed', { feed: long }, 'feed'],
+    ['get_feed', { feed, password: long }, 'password'],
+    ['post_note', { ...note, title: long }, 'title'],
+    ['post_note', { ...note, tags: ['a', long] }, 'tags.1'],
+    ['post_note', { ...note, attachments: [{ name: long, type: 'image/png', data }] }, 'attachments.0.name'],
+    ['post_note', { ...note, attachments: [{ name: 'a.png', type: long, data }] }, 'attachments.0.type'],
+    ['post_file', { ...file, name: long }, 'name'],
+    ['post_file', { ...file, type: long }, 'type'],
+    ['search_notes', { feed, query: long }, 'query'],
+    ['list_notes', { feed, before: long }, 'before'],
+    ['get_note', { feed, id: long }, 'id'],
+    ['edit_note', { feed, id, alt: long }, 'alt'],
+    ['update_feed', { feed, description: long }, 'description'],
+  ];
+  for (const [name, input, argument] of table) {
+    const error = `The argument "${argument}" must be a text of at most 16384 characters (UTF-16 units).`;
+    t.same(await call(name, input), { isError: true, value: { error, code: 'invalid_body' } });
+  }
+  const longest = await call('post_note', { feed, markdown: 'x'.repeat(100 * 1024) });
+  t.notOk(longest.isError);
+  const cut = await call('post_file', { ...file, name: 'é'.repeat(16_384) });
+  const stored = await call('get_note', { feed, id: cut.value.id });
+  t.equal(stored.value.name, 'é'.repeat(200));
+});
+
 t.test('a tool that there is not is an error of the protocol', async (t) => {
   const reply = await send(service.url, JSON.stringify(callOf('make_tea', {})));
   t.match(reply.text, /"code":-32602/);

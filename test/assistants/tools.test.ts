@@ -37,7 +37,12 @@ for (const [generation, connect] of Object.entries(CLIENTS)) {
       t.equal(annotations?.destructiveHint, /^(edit|delete|update)_/.test(name), name);
       t.ok(description!.length > 60);
       t.match(inputSchema, { type: 'object', properties: { feed: { type: 'string' } } });
-      t.notMatch(JSON.stringify(inputSchema), /pattern|maxLength|minimum/, 'states types only');
+      t.notMatch(JSON.stringify(inputSchema), /pattern|minimum/, 'states types and the length of texts only');
+      const unlimited = textsIn('', inputSchema).filter(({ schema }) => schema.maxLength !== 16_384);
+      t.same(
+        unlimited.filter(({ name }) => name !== 'markdown' && name !== 'data'),
+        [],
+      );
     }
     await client.close();
   });
@@ -68,6 +73,20 @@ for (const [generation, connect] of Object.entries(CLIENTS)) {
     await useAll(t, client, { feed: `locked-${generation.replace(/\W/g, '-')}` });
     await client.close();
   });
+}
+
+interface TextSchema {
+  readonly type?: string;
+  readonly maxLength?: number;
+}
+
+/** The schemas of texts within a schema, with the name of the member that each is in. */
+function textsIn(name: string, schema: TextSchema): { name: string; schema: TextSchema }[] {
+  if (schema.type === 'string') return [{ name, schema }];
+  if (!(schema instanceof Object)) return [];
+  return Object.entries(schema).flatMap(([member, inner]) =>
+    textsIn(member === 'items' ? name : member, inner),
+  );
 }
 
 interface Found {
