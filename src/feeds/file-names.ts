@@ -27,12 +27,9 @@ export function fileNameFault(name: string): string | undefined {
   return undefined;
 }
 
-/** How much of a name a refusal shows, in UTF-16 units: more than a valid name has. */
-const SHOWN_LENGTH = 1_000;
-
 /** A file name as a refusal shows it: each forbidden character is a replacement character. */
 export function shownFileName(name: string): string {
-  return name.slice(0, SHOWN_LENGTH).replace(EVERY_FORBIDDEN, '\ufffd');
+  return name.replace(EVERY_FORBIDDEN, '\ufffd');
 }
 
 /**

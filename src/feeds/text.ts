@@ -52,15 +52,12 @@ export function shownOneLine(text: string): string {
   return text.replace(EVERY_FORBIDDEN, ' ');
 }
 
-/** How much of a text can name a picture, in UTF-16 units: as much as a header may have. */
-const MAX_NAMED_BY = 16 * 1024;
-
 /**
  * The original name of a picture (contract §4), made of any text: without `/`, backslash and what no one-line text
  * holds, trimmed, and cut at 200 characters (code points). May be empty.
  */
 export function pictureName(text: string): string {
-  const name = text.slice(0, MAX_NAMED_BY).replace(NOT_IN_PICTURE_NAMES, '').trim();
+  const name = text.replace(NOT_IN_PICTURE_NAMES, '').trim();
   return cutAt(name, PICTURE_NAME_LENGTH).trimEnd();
 }
 

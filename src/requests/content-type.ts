@@ -85,12 +85,9 @@ export function isJson(contentType: string | undefined): boolean {
   return parse(contentType).media === 'application/json';
 }
 
-/** How much of a media type is read, in UTF-16 units: as much as a header may have. Tools of assistants take them from JSON. */
-const MAX_LENGTH = 16 * 1024;
-
 /** The media type, empty if there is none, and whether the charset is UTF-8 or absent. */
 function parse(contentType: string | undefined): { media: string; isUtf8: boolean } {
-  const [media = '', ...parameters] = (contentType ?? '').slice(0, MAX_LENGTH).toLowerCase().split(';');
+  const [media = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
   const charset = parameters.map((part) => part.trim()).find((part) => part.startsWith('charset='));
   const isUtf8 = charset === undefined || /^"?utf-?8"?$/.test(charset.slice('charset='.length));
   return { media: media.trim(), isUtf8 };
