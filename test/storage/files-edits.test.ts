@@ -5,9 +5,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { FeedSettings } from '../../src/feeds/feed.ts';
 import { derivedReadId } from '../../src/feeds/ids.ts';
-import type { NoteId, ReadId } from '../../src/feeds/names.ts';
+import type { NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
 import { WriterThread } from '../../src/storage/files/writer-thread.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
+import { toFeed } from '../../src/writing/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { feedName, newNote, textOf } from './contract.ts';
@@ -57,23 +58,99 @@ withFiles('the files say what was set, and nothing more', async (t, { storage, d
   t.same(await names(dir), ['.readid']);
 });
 
-t.test('a change of settings keeps what was written into their file just before it', async (t) => {
-  const dir = await dataFolder(t);
-  const blind = { start: async () => {}, order: () => {}, close: async () => {} };
-  const storage = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: blind });
+/** As `withFiles`, with a watch that sees nothing: each change by hand is one of just before. `orders` are what it is told to look at anew. */
+function unwatched(
+  title: string,
+  body: (t: Test, hand: Hand & { orders: unknown[] }) => Promise<void>,
+): void {
+  t.test(title, async (t) => {
+    const dir = await dataFolder(t);
+    const orders: unknown[] = [];
+    const order = (one: object) => {
+      if ('anew' in one && one.anew) orders.push(one);
+    };
+    const blind = { start: async () => {}, order, close: async () => {} };
+    const storage = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: blind });
+    await body(t, { storage, dir, changes: [], orders });
+  });
+}
+
+const BY_HAND = { title: 'by hand', keep: { days: 7 } };
+const byHand = (dir: string, file: string, text: string) => writeFile(join(dir, name, file), text);
+
+unwatched('a change of settings keeps what was written into their file just before it', async (t, hand) => {
+  const { storage, dir, orders } = hand;
   await post(storage, name, newNote('x'));
-  await writeFile(join(dir, name, '.feed.json'), '{"title": "by hand", "keep": {"days": 7}}');
-  await writeFile(join(dir, name, '.password'), 'a hash');
+  await configure(storage, { showSender: false });
+  t.same(orders, [], 'what the service writes is no change by hand');
+  await byHand(dir, '.feed.json', JSON.stringify(BY_HAND));
   const feed = await configure(storage, { description: 'D' });
   t.match(feed, { title: 'by hand', description: 'D', keepDays: 7 });
-  t.equal(
-    feed?.passwordHash,
-    undefined,
-    'the watch takes it in, because else it would not report its removal',
-  );
-  const stored = { title: 'by hand', description: 'D', keep: { days: 7 } };
-  t.same(JSON.parse(await read(dir, '.feed.json')), stored);
+  t.same(JSON.parse(await read(dir, '.feed.json')), { ...BY_HAND, description: 'D' });
+  t.same(orders, [{ feeds: [name], anew: true }], 'else the watch would not report that the file goes');
 });
+
+unwatched('a title image that goes leaves the settings as they were written just before', async (t, hand) => {
+  const { storage, dir } = hand;
+  const removals = {
+    deleted: (id: NoteId) => edits(storage).remove(name, id),
+    expired: async () => {
+      const feed = (await storage.feed(name))!;
+      return storage.write({ kind: 'sweep', ...toFeed(feed) });
+    },
+  };
+  for (const [way, remove] of Object.entries(removals))
+    for (const text of [JSON.stringify(BY_HAND), '{"title": "by ha']) {
+      const picture = newNote('p', 'png');
+      await post(storage, name, [newNote('x'), picture]);
+      const image = `${picture.id}.png` as NoteFile;
+      t.match(await configure(storage, { title: 'T', image }), { image }, way);
+      if (way === 'expired') await edits(storage).describe(name, picture.id, { expires: Date.now() - 1 });
+      const isJson = text.endsWith('}');
+      await byHand(dir, '.feed.json', isJson ? JSON.stringify({ ...BY_HAND, image }) : text);
+      t.ok(await remove(picture.id), `${way} ${text}`);
+      t.equal((await names(dir)).includes(image), false);
+      t.match(await storage.feed(name), { title: isJson ? 'by hand' : '', image: undefined });
+      const stored = await read(dir, '.feed.json');
+      if (isJson) t.same(JSON.parse(stored), BY_HAND);
+      else t.equal(stored, text, 'what cannot be read is not overwritten');
+      await rm(join(dir, name), { recursive: true });
+      await configure(storage, { title: 'gone' });
+    }
+});
+
+unwatched('a password that was written just before another one stays', async (t, hand) => {
+  const { storage, dir, orders } = hand;
+  await post(storage, name, newNote('x'), { passwordHash: 'first' });
+  for (const [text, hash] of [
+    ['by hand\n', 'by hand'],
+    ['', '!'],
+  ] as const) {
+    await byHand(dir, '.password', text);
+    t.notOk(await edits(storage).setPassword(name, 'second'));
+    t.equal(await read(dir, '.password'), text);
+    t.match(await storage.feed(name), { passwordHash: hash });
+    t.same(orders.splice(0), [{ feeds: [name], anew: true }]);
+  }
+  await rm(join(dir, name, '.password'));
+  t.notOk(await edits(storage).setPassword(name, 'second'));
+  t.ok(await edits(storage).setPassword(name, 'third'));
+  t.equal(await read(dir, '.password'), 'third\n');
+});
+
+for (const events of [true, false])
+  withFiles(
+    `a password that is taken away just after a change has met it is gone (${events ? 'events' : 'rescan only'})`,
+    async (t, { storage, dir }) => {
+      await post(storage, name, newNote('x'));
+      await byHand(dir, '.password', 'by hand');
+      t.notOk(await edits(storage).setPassword(name, 'second'));
+      t.match(await storage.feed(name), { passwordHash: 'by hand' });
+      await rm(join(dir, name, '.password'));
+      t.ok(await eventually(async () => (await storage.feed(name))?.passwordHash === undefined));
+    },
+    events,
+  );
 
 withFiles(
   'a .password that says nothing protects with a hash of no password',

@@ -73,7 +73,7 @@ export interface WriteParts {
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Called with the name of every feed that the service makes. */
   onMade(name: FeedName): void;
-  /** Called with the name of a feed whose folder is not there when it is needed. It may come back, so the watch is to report it again. */
+  /** Called with the name of a feed that was not as the index has it, so the watch is to report it again: a folder that is gone may come back. */
   onLost(name: FeedName): void;
 }
 
@@ -120,7 +120,11 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
       const feed = parts.index.get(name);
       if (!feed) return whileOpen(parts, lookups, (open) => decideNew(parts, command, { ...state, ...open }));
       const run = async () => {
-        if (kind === 'configure') await takeInSettings(parts, feed);
+        if (kind === 'configure') {
+          // It is refused if they cannot be read, also if only the read id is to be changed.
+          await readSettingsFile(join(dir, name));
+          await takeInByHand(parts, feed);
+        }
         const present = await presentOf(parts, feed, lookups, state.now);
         const found = { ...state, ...present, hasImage: await hasFile(dir, feed, lookups) };
         const changeFeed = (named?: NamedNote) =>
@@ -174,19 +178,22 @@ function sweep(
 }
 
 /**
- * Takes in what somebody has just changed in the settings file of a feed, because a change of its settings would take it back.
- * The other dot files are left to the watch, which does not report the removal of a file that it has not seen. Throws an
- * `UnreadableFile` for settings that cannot be read, also if only the read id is to be changed.
+ * Takes in what somebody has just changed in the dot files of a feed, because a write of them would take it back. Returns whether
+ * there was anything.
  */
-async function takeInSettings({ dir, index, log, writer }: WriteParts, feed: IndexedFeed): Promise<void> {
+async function takeInByHand(
+  { dir, index, log, writer, onLost }: WriteParts,
+  feed: IndexedFeed,
+): Promise<boolean> {
   const folder = join(dir, feed.name);
   // What a refused write has left is no change by hand.
   await writer.finish(folder);
-  await readSettingsFile(folder);
-  const found = await readFeedFiles(folder, logOfFeed(log, feed.name));
-  if (!found) return;
-  const files = { ...feed.files, settings: found.settings };
-  if (JSON.stringify(files) !== JSON.stringify(feed.files)) index.apply(feed, { files });
+  const files = await readFeedFiles(folder, logOfFeed(log, feed.name));
+  if (!files || JSON.stringify(files) === JSON.stringify(feed.files)) return false;
+  index.apply(feed, { files });
+  // The watch does not report the removal of a file that it has not seen.
+  onLost(feed.name);
+  return true;
 }
 
 /** Runs a change that needs to know which of its pictures the operator has closed. The operator closes none until it is done. */
@@ -281,6 +288,8 @@ async function change(
   const { bytes } = parts.index;
   const effects = decide(command, { ...state, feed: before, note: named?.note, bytes }, parts.rules);
   if (effects === undefined) return undefined;
+  if (changesSettings(before, effects.feed) && (await takeInByHand(parts, feed)))
+    return change(parts, command, feed, state, named);
   const { fate, edit, note, added, removed = [], outcomes } = effects;
   if (fate === 'unchanged') return { written: { feed: effects.feed, note, isUnchanged: true, outcomes } };
   if (fate === 'deleted')
