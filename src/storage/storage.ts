@@ -210,8 +210,7 @@ export interface Storage extends TokenSeries {
    * Decides a command (`decide`) by what is stored, and stores what it does: all of it or, after a failure or a crash at any
    * moment, nothing. No other write comes between the two, in no process, so limits hold exactly. Undefined, and nothing is
    * stored, if the feed is not the one that the command is for, or there is no such note: look again.
-   * @throws Refusal as `decide`; `store_unavailable` also if a feed is deleted, but some of its files are still to be removed,
-   * or its read id could not be retired
+   * @throws Refusal as `decide`; `store_unavailable` also if a feed is deleted, but some of its files are still to be removed
    */
   write(command: Command): Promise<Written | undefined>;
 

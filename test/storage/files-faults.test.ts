@@ -1,8 +1,13 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { type NoteFile, noteFile } from '../../src/feeds/names.ts';
+import { type NoteFile, noteFile, type ReadId } from '../../src/feeds/names.ts';
+import { readRetired } from '../../src/storage/files/line-files.ts';
+import { isTempName } from '../../src/storage/files/names.ts';
+import { WatchThread } from '../../src/storage/files/watch-thread.ts';
+import { WriterThread } from '../../src/storage/files/writer-thread.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
 import { edits, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { bytesOf, feedName, newNote, textOf } from './contract.ts';
@@ -202,6 +207,44 @@ t.test('a feed can be deleted on a full disk, and nobody gets its read id', need
   await storage.close();
   storage = await opened(t, dir);
   await t.rejects(post(storage, name, newNote('2'), chosen), { code: 'taken' });
+});
+
+t.test('nobody gets a read id that a full disk has no room to note, also after a restart', async (t) => {
+  const dir = await dataFolder(t);
+  const chosen = { readId: 'chosen' as ReadId };
+  const isNoted = async () => (await readFile(join(dir, '.deleted-read-ids'), 'utf8')).includes('chosen');
+  /** A writer that can write notes, but not the file of the read ids. */
+  const writer = () => {
+    const full = () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' }));
+    const inner = new WriterThread(undefined);
+    const { append, change } = inner;
+    return Object.assign(inner, {
+      append: (...args: Parameters<typeof append>) =>
+        args[1] === '.deleted-read-ids' ? full() : append(...args),
+      change: (...args: Parameters<typeof change>) =>
+        args[1].some((one) => one.name === '.deleted-read-ids') ? full() : change(...args),
+    });
+  };
+  const openFull = () => opened(t, dir, {}, { writer: writer(), watch: new WatchThread() });
+  const isTaken = (storage: Storage) =>
+    t.rejects(post(storage, feedName('another'), newNote('2'), chosen), { code: 'taken' });
+
+  const first = await openFull();
+  await post(first, name, newNote('1'), chosen);
+  await t.rejects(edits(first).deleteFeed(name), { code: 'store_unavailable', message: /deleted/ });
+  t.equal(await first.feed(name), undefined);
+  await isTaken(first);
+  await first.close();
+  const second = await openFull();
+  await isTaken(second);
+  await second.close();
+  t.match((await readRetired(dir)).split('\n'), ['', 'chosen'], 'a move takes it along');
+  const third = await opened(t, dir);
+  await isTaken(third);
+  t.ok(await eventually(async () => !(await readdir(dir)).some(isTempName)), 'nothing is left of the feed');
+  t.ok(await isNoted());
+  await third.close();
+  await isTaken(await opened(t, dir));
 });
 
 t.test('no error names a feed or a path', needsMount, async (t) => {

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
+import type { ReadId } from '../../feeds/names.ts';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from '../../system-errors.ts';
 import { KeyedLock } from '../keyed-lock.ts';
@@ -157,12 +158,15 @@ export class DurableWriter {
     });
   }
 
-  /** Gives a folder a temp name, which is returned, and syncs its parent. After a failure it has its name again. */
-  moveAway(parent: string, name: string): Promise<string> {
+  /**
+   * Gives a folder a temp name, which is returned, and syncs its parent. After a failure it has its name again.
+   * @param readId see `tempName`
+   */
+  moveAway(parent: string, name: string, readId?: ReadId): Promise<string> {
     return this.#orUndone(parent, async (undo) => {
       // Undo steps left for this path would later run in a new folder of the same name.
       await this.#finish(join(parent, name));
-      const temp = tempName();
+      const temp = tempName(readId);
       fs.renameSync(join(parent, name), join(parent, temp));
       undo.push(() => fs.renameSync(join(parent, temp), join(parent, name)));
       await this.#folders.sync(parent);

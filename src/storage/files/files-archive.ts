@@ -13,7 +13,7 @@ import type { OperatorRecord } from '../operator-records.ts';
 import { DurableWriter, fileTime, lineFile } from './durable.ts';
 import { isForbidden } from './failures.ts';
 import { FeedIndex, type IndexedFeed } from './feed-index.ts';
-import { readText, retiredFile } from './line-files.ts';
+import { readRetired, retiredFile } from './line-files.ts';
 import {
   isFeedFile,
   isIntentName,
@@ -97,7 +97,7 @@ export class FilesArchive implements Archive {
     const index = new FeedIndex(key, derivation);
     index.addAll(feeds);
     if (!options.acceptReadIds) refuseWaiting(index.waiting());
-    const retired = (await readText(dir, RETIRED_FILE)).split('\n').filter(isReadId);
+    const retired = (await readRetired(dir)).split('\n').filter(isReadId);
     const free = retired.filter((readId) => !index.anyByReadId(readId));
     const parts = { dir, index, writer: new DurableWriter(owner) };
     const records = new RecordFiles({ ...parts, locks: new KeyedLock(), log });

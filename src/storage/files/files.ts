@@ -39,10 +39,10 @@ import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
 import { listFeeds } from './feed-lists.ts';
 import { findArrivals } from './find-arrivals.ts';
-import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
+import { RetiredReadIds, readRetired, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
 import { MARKS_LIMITS, MarkKeeper, type MarksLimits } from './mark-keeper.ts';
-import { isLeftover, MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
+import { isLeftover, MOVE_FILE, readIdOfTemp, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { isThere } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
@@ -51,7 +51,7 @@ import { Removals } from './removals.ts';
 import { scanAll } from './scan.ts';
 import { type FolderWatch, type WatchNotice, WatchThread } from './watch-thread.ts';
 import { type WriterHelper, WriterThread } from './writer-thread.ts';
-import { type WriteParts, write } from './writes.ts';
+import { retire, type WriteParts, write } from './writes.ts';
 
 export interface FilesOptions extends InstanceLimits {
   /** The data folder (DATA_DIR); must exist. */
@@ -95,7 +95,7 @@ export async function openFiles(
   const lock = new FolderLock(dir, owner);
   try {
     if (await isThere(join(dir, MOVE_FILE))) throw unfinishedMove('The data folder (DATA_DIR)');
-    const files = new FilesStorage(options, helpers, { lock, retired: await readText(dir, RETIRED_FILE) });
+    const files = new FilesStorage(options, helpers, { lock, retired: await readRetired(dir) });
     await files.start(options);
     return files;
   } catch (error) {
@@ -211,8 +211,7 @@ class FilesStorage implements Storage {
     );
     const heapBefore = heapSize();
     await this.#records.load();
-    const removeLater = (path: string) => void this.#removals.remove(path).catch(() => {});
-    this.#parts.index.addAll(await scanAll(dir, removeLater, log));
+    this.#parts.index.addAll(await scanAll(dir, (name) => this.#removeLater(name), log));
     warnOfOddFeeds(this.#parts.index, log);
     await collectGarbage(heapBefore);
     // Once all feeds are known, because it compares them by itself.
@@ -351,10 +350,17 @@ class FilesStorage implements Storage {
     const released = ended.then(() => this.#writer.release(dir));
     const clearing = Promise.all([...clears, released]).then(() => {
       this.#order(names, true);
-      for (const name of leftovers) void this.#removals.remove(join(dir, name)).catch(() => {});
+      for (const name of leftovers) this.#removeLater(name);
       this.#writing.delete(clearing);
     });
     this.#writing.add(clearing);
+  }
+
+  /** Removes something unfinished, or what is left of a deleted feed, from the data folder. */
+  #removeLater(name: string): void {
+    const readId = readIdOfTemp(name);
+    const last = readId && (() => retire(this.#parts, readId));
+    void this.#removals.remove(join(this.#parts.dir, name), undefined, last).catch(() => {});
   }
 
   #searchBy(indexer: NoteIndexer): void {

@@ -1,8 +1,9 @@
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isReadId, type ReadId } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { type Change, type FileWriter, textFile } from './durable.ts';
-import { RETIRED_FILE, TOKENS_FILE } from './names.ts';
+import { RETIRED_FILE, readIdOfTemp, TOKENS_FILE } from './names.ts';
 import { readWhole, whyUnreadable } from './read-file.ts';
 
 /**
@@ -19,6 +20,15 @@ export async function readText(dir: string, name: string): Promise<string> {
 }
 
 /**
+ * The read ids of deleted feeds in a data folder, one a line: those of `.deleted-read-ids`, and those for which it had no room,
+ * which are in the names of folders. Throws as `readText`.
+ */
+export async function readRetired(dir: string): Promise<string> {
+  const held = (await readdir(dir)).map(readIdOfTemp).filter((readId) => readId !== undefined);
+  return [await readText(dir, RETIRED_FILE), ...held].join('\n');
+}
+
+/**
  * The read ids of deleted feeds, which nobody gets again (contract §3): the lines of `.deleted-read-ids` in the
  * data folder. It holds no feed's name.
  */
@@ -29,6 +39,7 @@ export class RetiredReadIds {
   /** The file may end in a part of a line, or a kill may have come before its last sync, so it must be rewritten before anything is appended. */
   #isUnsure: boolean;
 
+  /** @param text see `readRetired` */
   constructor(dir: string, writer: FileWriter, text: string) {
     this.#dir = dir;
     this.#writer = writer;

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { type FeedName, isFeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
+import {
+  type FeedName,
+  isFeedName,
+  isReadId,
+  type NoteFile,
+  parseNoteFile,
+  type ReadId,
+} from '../../feeds/names.ts';
 import { filesOfIndex, indexOfFolder } from '../index-place.ts';
 
 /** Lock of the data folder. */
@@ -51,7 +58,7 @@ export const LICENSE_FILE = '.license';
 export const MARKS_FILE = '.marks';
 
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-const TEMP_NAME = new RegExp(`^\\.tmp-nfs-${UUID}$`);
+const TEMP_NAME = new RegExp(`^\\.tmp-nfs-${UUID}(?:-(.+))?$`);
 const INTENT_NAME = new RegExp(`^\\.intent-nfs-${UUID}$`);
 /** Half written files and half removed feeds of the reference. */
 const LEFT_BY_REFERENCE = /^\.(?:[0-9a-f]{12}\.tmp|deleted-[0-9a-f]{12})$/;
@@ -64,9 +71,18 @@ export function feedsAmong(entries: readonly Dirent[]): FeedName[] {
     .filter(isFeedName);
 }
 
-/** A fresh name for something unfinished: nobody else's files look like it, so leftovers can be removed. */
-export function tempName(): string {
-  return `.tmp-nfs-${randomUUID()}`;
+/**
+ * A fresh name for something unfinished: nobody else's files look like it, so leftovers can be removed.
+ * @param readId of the deleted feed whose folder gets the name; it holds the read id until `.deleted-read-ids` does
+ */
+export function tempName(readId?: ReadId): string {
+  return ['.tmp-nfs', randomUUID(), ...(readId === undefined ? [] : [readId])].join('-');
+}
+
+/** The read id of a deleted feed that a name holds. */
+export function readIdOfTemp(name: string): ReadId | undefined {
+  const readId = TEMP_NAME.exec(name)?.[1] ?? '';
+  return isReadId(readId) ? readId : undefined;
 }
 
 export function isTempName(name: string): boolean {

@@ -30,16 +30,17 @@ export class Removals {
    * Removes a folder with all its content, or a file; settles when all of it is gone. After a failure it is tried again
    * in the background, and at the next start.
    * @param feed for the log
+   * @param last is done before the folder itself is removed, which stays if it fails
    * @throws Refusal `store_unavailable` when something is left
    */
-  async remove(path: string, feed?: FeedName): Promise<void> {
+  async remove(path: string, feed?: FeedName, last?: () => Promise<void>): Promise<void> {
     try {
-      await this.#removeAll(path);
+      await this.#removeAll(path, undefined, last);
     } catch (error) {
       const code = errorCode(error);
       if (!this.#isClosed)
         this.#log.warn('what is left of a deleted feed cannot be removed yet', { feed, code });
-      this.#tryLater(path);
+      this.#tryLater(path, last);
       throw new Refusal(
         'store_unavailable',
         'The feed is deleted, but not all of its files are removed yet. The service will try again.',
@@ -54,13 +55,14 @@ export class Removals {
     await this.#calls(() => {});
   }
 
-  #tryLater(path: string): void {
+  #tryLater(path: string, last?: () => Promise<void>): void {
     if (this.#isClosed) return;
-    setTimeout(() => this.#removeAll(path).catch(() => this.#tryLater(path)), this.#againMs).unref();
+    const again = () => this.#removeAll(path, undefined, last).catch(() => this.#tryLater(path, last));
+    setTimeout(again, this.#againMs).unref();
   }
 
   /** Removes all that can be removed before it fails. Never follows a link: a link itself is removed. */
-  async #removeAll(path: string, isFolder?: boolean): Promise<void> {
+  async #removeAll(path: string, isFolder?: boolean, last?: () => Promise<void>): Promise<void> {
     try {
       if (!(isFolder ?? (await this.#call(() => lstat(path))).isDirectory()))
         return await this.#call(() => unlink(path));
@@ -73,6 +75,7 @@ export class Removals {
           failure ??= error;
         }
       if (failure !== undefined) throw failure;
+      await last?.();
       await this.#call(() => rmdir(path));
     } catch (error) {
       if (!isGone(error)) throw error;

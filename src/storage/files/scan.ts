@@ -44,14 +44,14 @@ export async function feedNames(dir: string): Promise<FeedName[]> {
 
 /**
  * Reads all feeds of the data folder, and cleans up after a crash. What it finds is durable: a kill may have come before the
- * sync of a change, and whoever reads of it now, or posts to the feed, must not lose it by a power cut. `removeLater` gets unfinished and half removed feeds.
+ * sync of a change, and whoever reads of it now, or posts to the feed, must not lose it by a power cut. `removeLater` gets the names of unfinished and half removed feeds.
  */
 export async function scanAll(
   dir: string,
-  removeLater: (path: string) => void,
+  removeLater: (name: string) => void,
   log: Pick<Log, 'warn' | 'error'>,
 ): Promise<IndexedFeed[]> {
-  for (const name of await readdir(dir)) if (isLeftover(name)) removeLater(join(dir, name));
+  for (const name of await readdir(dir)) if (isLeftover(name)) removeLater(name);
   const atOnce = pLimit(PARALLEL);
   const names = await feedNames(dir);
   await syncFolder(dir);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Feed } from '../../feeds/feed.ts';
-import { type FeedName, isReadId, type NoteFile, noteFile } from '../../feeds/names.ts';
+import { type FeedName, isReadId, type NoteFile, noteFile, type ReadId } from '../../feeds/names.ts';
 import { isExpired, type Note } from '../../feeds/note.ts';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
@@ -15,7 +15,7 @@ import {
   type WritingRules,
 } from '../../writing/decide.ts';
 import { dueOf } from '../../writing/due.ts';
-import { isDiskFull, withoutPath } from '../failures.ts';
+import { isDiskFull } from '../failures.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import {
   NO_META,
@@ -101,15 +101,15 @@ interface Done {
   readonly written: Written;
   /** The folder that remains to be removed after a deletion. */
   readonly left?: string;
-  /** Retires the read id of the deleted feed, if there was no room for that before. */
-  readonly retire?: (() => Promise<void>) | undefined;
+  /** To be done before that folder goes: retires the read id of the feed, if there was no room for that before. */
+  readonly last?: (() => Promise<void>) | undefined;
 }
 
 /**
  * See `Storage.write`. Posts to a feed run beside each other, because a batch that begins when the last is over posts half as
  * many notes a second. A step must not read notes with `NoteReader`, which may wait for a step. A crash in the middle of a
  * change of settings can leave the others changed and the read id not; after one before a folder is renamed the feed is
- * there, but its read id stays retired. On a full disk the read id of a deleted feed is retired last, so a crash may leave it free.
+ * there, but its read id stays retired.
  */
 export async function write(parts: WriteParts, command: Command): Promise<Written | undefined> {
   const { dir, locks, removals } = parts;
@@ -142,11 +142,7 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
   let done = shares ? await locks.shared(name, () => step(false)) : AGAIN;
   if (done === AGAIN) done = await locks.exclusive(name, () => step(true));
   if (done === AGAIN) throw new TypeError('A step that is alone cannot ask for it');
-  try {
-    if (done?.left !== undefined) await removals.remove(join(dir, done.left), name);
-  } finally {
-    await done?.retire?.();
-  }
+  if (done?.left !== undefined) await removals.remove(join(dir, done.left), name, done.last);
   return done?.written;
 }
 
@@ -417,27 +413,27 @@ function settingsOf(feed: Feed): StoredSettings {
 }
 
 /** Deletes a feed: it is gone, and its name free, once its folder is renamed. */
-async function deleteFeed(
-  { dir, index, locks, retired, writer }: WriteParts,
-  feed: IndexedFeed,
-): Promise<Omit<Done, 'written'>> {
+async function deleteFeed(parts: WriteParts, feed: IndexedFeed): Promise<Omit<Done, 'written'>> {
+  const { dir, index, writer } = parts;
   const { name, readId } = feed;
-  const retire = () => locks.exclusive(RETIRED_FILE, () => retired.add(readId));
-  let retireLater: Done['retire'];
+  let last: Done['last'];
   if (isReadId(readId))
-    await retire().catch((error) => {
+    await retire(parts, readId).catch((error) => {
       if (!isDiskFull(errorCode(error))) throw error;
-      // There is room once the files of the feed are removed.
-      retireLater = () => retire().catch(notRetired);
+      // There is room once the files of the feed are removed. Until then the name of the folder holds it.
+      last = () => retire(parts, readId);
     });
-  const left = await writer.moveAway(dir, name);
+  const left = await writer.moveAway(dir, name, last && readId);
   index.drop(feed);
-  return { left, retire: retireLater };
+  return { left, last };
 }
 
-function notRetired(error: unknown): never {
-  const message = 'The feed is deleted, but it could not be noted that nobody gets its read link again.';
-  throw new Refusal('store_unavailable', message, { cause: withoutPath(error) });
+/** Notes that nobody gets a read id again; settles when that is durable. */
+export function retire(
+  { locks, retired }: Pick<WriteParts, 'locks' | 'retired'>,
+  readId: ReadId,
+): Promise<void> {
+  return locks.exclusive(RETIRED_FILE, () => retired.add(readId));
 }
 
 /** The feed with the notes that are being stored. */
