@@ -1,8 +1,10 @@
 /** The days that an instance keeps notes, and who removes them, where notes are in a database. */
+import { Client } from 'pg';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { toFeed } from '../../src/writing/command.ts';
+import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
@@ -90,4 +92,35 @@ t.test('a process that was started with other days goes by those of the last sta
   await first.close();
   await nobodyLeads(url);
   t.same(await last.due(Date.now() + 5 * DAY_MS), [made]);
+});
+
+t.test('a feed that is being made while a process starts with other days is due by these', async (t) => {
+  const url = await server.database();
+  const first = await openedPostgres(t, url);
+  await server.sql(
+    url,
+    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END'`,
+  );
+  await server.sql(url, 'CREATE TRIGGER waiting BEFORE INSERT ON feeds FOR EACH ROW EXECUTE FUNCTION wait()');
+  const gate = new Client(url);
+  await gate.connect();
+  t.teardown(() => gate.end());
+  await gate.query('SELECT pg_advisory_lock(1)');
+  const waitsFor = async (lock: string) =>
+    (await gate.query(`SELECT FROM pg_locks WHERE NOT granted AND ${lock}`)).rows.length > 0;
+
+  const posted = post(first, name, aged(20));
+  t.ok(
+    await eventually(() => waitsFor(`locktype = 'advisory' AND objid = 1`)),
+    'it has read the former days',
+  );
+  let isOpen = false;
+  const opening = openedPostgres(t, url, { keepDays: 10 }).finally(() => {
+    isOpen = true;
+  });
+  t.ok(await eventually(async () => isOpen || (await waitsFor(`relation = 'feeds'::regclass`))));
+  await gate.query('SELECT pg_advisory_unlock(1)');
+  await posted;
+  await opening;
+  t.equal(await swept(first), 0);
 });
