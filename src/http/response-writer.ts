@@ -12,7 +12,7 @@ const KEEP_ALIVE_INTERVAL = 3_000;
 /** The most bytes of a refused body to read and discard; for more the connection is closed. */
 const UNREAD_BODY_MAX = 1024 * 1024;
 /** The binding can send a body up to this size and close the connection in one call. */
-const CLOSABLE_BODY_MAX = 64 * 1024;
+const SHORT_MAX = 64 * 1024;
 const CLIENT_CLOSED_REQUEST = 499;
 /** For example `404 Not Found`, by code. */
 const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
@@ -126,7 +126,19 @@ export class ResponseWriter {
       remaining > UNREAD_BODY_MAX ||
       (remaining > 0 && answer.status === 408);
     if (close && upload?.ended !== false) this.#afterParsing(answer);
+    else if (close && !isShort(this.#content)) this.#afterBody(answer);
     else this.#send(answer, close);
+  }
+
+  /** The binding closes a connection that its client ends right behind a long answer, with what is unread of the body. */
+  #afterBody(answer: Answer): void {
+    this.#keepRunning();
+    this.#exchange.upload!.whenEnded(() => this.#afterParsing(answer));
+  }
+
+  /** What is sent as a body. */
+  get #content(): Answer['body'] {
+    return this.#exchange.isHead ? undefined : this.#answer?.body;
   }
 
   /**
@@ -141,17 +153,15 @@ export class ResponseWriter {
     });
   }
 
-  #send({ status, headers, body }: Answer, close: boolean): void {
+  #send({ status, headers }: Answer, close: boolean): void {
     const res = this.#res;
     if (status !== 200) res.writeStatus(STATUS_LINES[status]!);
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
     res.writeHeader('X-Request-Id', this.#exchange.requestId);
-    const content = this.#exchange.isHead ? undefined : body;
-    const isShort =
-      content === undefined || (content instanceof Uint8Array && content.length <= CLOSABLE_BODY_MAX);
+    const content = this.#content;
     // The binding cannot close the connection behind a long one, but the client will.
-    if (close && !isShort) res.writeHeader('Connection', 'close');
-    if (close && isShort) this.#sendLast(content);
+    if (close && !isShort(content)) res.writeHeader('Connection', 'close');
+    if (close && isShort(content)) this.#sendLast(content);
     else if (content === undefined) this.#sendHead();
     else if (content instanceof Uint8Array) this.#sendBytes(content);
     else if ('open' in content) this.#open(content);
@@ -273,4 +283,8 @@ export class ResponseWriter {
     observe?.(outcome);
     if (isFailed) observeErrors(outcome);
   }
+}
+
+function isShort(content: Answer['body']): content is Uint8Array | undefined {
+  return content === undefined || (content instanceof Uint8Array && content.length <= SHORT_MAX);
 }

@@ -9,6 +9,8 @@ import { RawConnection } from '../support/raw-connection.ts';
 const HOST = 'Host: test\r\n';
 const EMPTY = 'Content-Length: 0\r\n';
 const LARGE = new Uint8Array(16 * 1024 * 1024);
+/** The system takes it whole. */
+const LONG = new Uint8Array(150_000);
 const outcomes: Outcome[] = [];
 let aborted = 0;
 
@@ -19,6 +21,12 @@ const operations: Operation[] = [
     method: 'GET',
     path: '/large',
     handle: () => ({ status: 200, headers: headers({}), body: LARGE }),
+  },
+  {
+    id: 'long',
+    method: 'GET',
+    path: '/long',
+    handle: () => ({ status: 200, headers: headers({}), body: LONG }),
   },
   {
     id: 'throw',
@@ -148,6 +156,22 @@ t.test('raw bytes', async (t) => {
     connection.socket.resume();
     const { status, body } = await connection.response();
     t.match([status, body.length], [200, LARGE.length]);
+  });
+
+  t.test('a long answer that ends its connection arrives whole before the end of a body', async (t) => {
+    const connection = await open(t);
+    connection.socket.pause();
+    const fields = `Connection: close\r\nContent-Length: ${2 * LONG.length}\r\n`;
+    connection.send(`GET /long HTTP/1.1\r\n${HOST}${fields}\r\n`);
+    for (let sent = 0; sent < 2; sent += 1) {
+      t.ok(await isAlive(), 'what was sent has arrived');
+      connection.send(LONG);
+    }
+    t.ok(await isAlive());
+    connection.socket.resume();
+    const { status, body } = await connection.response();
+    t.match([status, body.length], [200, LONG.length]);
+    await connection.closed;
   });
 
   for (const how of ['sync', 'async'])
