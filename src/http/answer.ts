@@ -9,6 +9,16 @@ export interface BodyStream {
   close?(): void;
 }
 
+/** A body that is in memory as long as somebody else keeps it there, and can be read again. */
+export interface KeptBody {
+  /** Bytes. */
+  readonly size: number;
+  /** All of it, or undefined when it is not kept any more. */
+  bytes(): Uint8Array | undefined;
+  /** What follows the first `start` bytes, in pieces that are valid until the next is asked for. */
+  from(start: number): AsyncIterable<Uint8Array>;
+}
+
 /** A body that stays open, perhaps for hours. A client that is behind gets only the newest event. */
 export interface LiveBody {
   /** Meaningless bytes for a quiet stream. */
@@ -45,7 +55,7 @@ export function bodySize(body: NonNullable<Answer['body']>): number | undefined 
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  readonly body?: Uint8Array | BodyStream | LiveBody | undefined;
+  readonly body?: Uint8Array | KeptBody | BodyStream | LiveBody | undefined;
   readonly code?: string;
 }
 

@@ -24,14 +24,14 @@ export class BodyWriter {
   #isBehind = false;
 
   /**
-   * @param size of the whole body; undefined for a chunked answer
-   * @param begun the whole body, if `tryEnd` has already sent a part of it
+   * @param size of the whole body, of which `tryEnd` may have sent a part; undefined for a chunked answer
+   * @param rest what of it is not sent, if that is in memory
    */
-  constructor(res: HttpResponse, size: number | undefined, begun?: Uint8Array) {
+  constructor(res: HttpResponse, size: number | undefined, rest?: Uint8Array) {
     this.#res = res;
     this.#size = size;
-    this.#sent = begun === undefined ? 0 : res.getWriteOffset();
-    this.#rest = begun?.subarray(this.#sent);
+    this.#sent = size === undefined ? 0 : res.getWriteOffset();
+    this.#rest = rest;
     res.onWritable(() => this.#push());
   }
 

@@ -1,15 +1,15 @@
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { Refusal } from '../refusals.ts';
-import { type Answer, refusalAnswer } from './answer.ts';
+import { type Answer, bodySize, type KeptBody, refusalAnswer } from './answer.ts';
 import { httpDate, matchesETag, parseRange, settledAt, unchangedSince } from './conditional.ts';
 import type { Exchange } from './exchange.ts';
 import { type Headers, headers } from './headers.ts';
 
 /** Smaller bodies fit into one packet with their headers, bytes. */
 export const COMPRESS_MIN_BYTES = 1024;
-/** Parts up to this size are read by themselves, larger ones from the whole body if that is kept, bytes. */
-const SMALL_PART_BYTES = 64 * 1024;
+/** The most that one reader holds of a stored body, however slow, bytes. */
+const PIECE_BYTES = 256 * 1024;
 /** Our content codings, best first. */
 const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
@@ -22,7 +22,7 @@ export function compressOnce(bytes: Uint8Array, coding: Coding): Promise<Uint8Ar
 }
 
 /** A body that is read when it is asked for. */
-interface StoredBody {
+export interface StoredBody {
   readonly size: number;
   /** Bytes `start` (inclusive) to `end` (exclusive), in pieces whose memory may be used again. */
   read(start: number, end: number): AsyncIterable<Uint8Array>;
@@ -30,8 +30,10 @@ interface StoredBody {
 
 interface RepresentationOptions {
   readonly body: Uint8Array | StoredBody;
-  /** A stored body of at most this size is kept once it was sent in whole, bytes. */
-  readonly largestKept?: number;
+  /** The whole stored body, if it was read already. */
+  readonly loaded?: Uint8Array | undefined;
+  /** Reads a whole stored body to keep it while it is in a cache; undefined if there is no room for it now. */
+  readonly load?: (body: StoredBody) => Promise<Uint8Array> | undefined;
   /** Without quotes. The same for the same bytes in every container. */
   readonly etag: string;
   /** Ms since the epoch. Shows as `Last-Modified` when it is settled, see `confirm`. */
@@ -70,17 +72,19 @@ export class Representation {
   #unsettled: number | undefined;
   /** In ms, once it is settled. */
   #lastModified: number | undefined;
-  /** Called when a body was kept or a compressed form was added. */
+  /** Called when a body was kept or a compressed form was added. A stored body is only kept if this is set. */
   onGrow: (() => void) | undefined;
-  #size: number;
+  /** The whole body, if it is in memory. */
+  #bytes: Uint8Array | undefined;
+  #size = 0;
 
   constructor(options: RepresentationOptions) {
     this.#options = options;
     this.#identity = this.#variant(undefined);
-    const { body } = options;
+    const { body, loaded } = options;
     const isHeld = body instanceof Uint8Array;
-    if (isHeld) this.#identity.full = { status: 200, headers: this.#identity.headers, body };
-    this.#size = isHeld ? body.length : 0;
+    this.#bytes = isHeld ? body : loaded;
+    if (this.#bytes !== undefined) this.#fill(this.#identity, isHeld ? body : this.#bodyOf(0, body.size));
     this.#isCompressible = options.compress !== undefined && this.#size >= COMPRESS_MIN_BYTES;
     const { encoded } = options;
     if (encoded !== undefined) this.#fill(this.#variantOf(encoded.coding), encoded.bytes);
@@ -108,6 +112,15 @@ export class Representation {
     for (const variant of [this.#identity, ...this.#encoded.values()]) addLastModified(variant, lastModified);
   }
 
+  /** Call it when this is in no cache: forgets a stored body, whose running answers read it again piece by piece. */
+  release(): void {
+    if (this.#options.body instanceof Uint8Array) return;
+    this.onGrow = undefined;
+    this.#bytes = undefined;
+    this.#identity.full = undefined;
+    this.#size = 0;
+  }
+
   /** The answer to a GET or HEAD: RFC 9110 §13.2.2, order of preconditions. */
   answer(request: Preconditions): Answer | Promise<Answer> {
     const variant = this.#select(request);
@@ -128,17 +141,33 @@ export class Representation {
 
   #whole(variant: Variant, isHead: boolean): Answer | Promise<Answer> {
     if (variant.full !== undefined) return variant.full;
-    const { body, largestKept = 0 } = this.#options;
-    const isHeld = body instanceof Uint8Array;
-    if (!isHeld && (isHead || body.size > largestKept)) return this.#stream(body, isHead);
-    variant.pending ??= (isHeld ? this.#encode(variant, body) : this.#keep(variant, body)).finally(() => {
+    const { body } = this.#options;
+    if (body instanceof Uint8Array)
+      return variant.pending ?? this.#await(variant, this.#encode(variant, body));
+    const { headers } = variant;
+    const loading = isHead ? undefined : this.#load(body);
+    return loading ?? this.#stream({ status: 200, headers }, body, { start: 0, end: body.size }, isHead);
+  }
+
+  /** Loads a stored body, once for all who ask meanwhile; undefined if it must be read for each of them. */
+  #load(body: StoredBody): Promise<Answer> | undefined {
+    const variant = this.#identity;
+    if (variant.pending !== undefined) return variant.pending;
+    const loading = this.onGrow && this.#options.load?.(body);
+    return (
+      loading &&
+      this.#await(
+        variant,
+        loading.then((bytes) => this.#keep(bytes)),
+      )
+    );
+  }
+
+  #await(variant: Variant, answer: Promise<Answer>): Promise<Answer> {
+    variant.pending = answer.finally(() => {
       variant.pending = undefined;
     });
     return variant.pending;
-  }
-
-  async #keptBody(): Promise<Uint8Array> {
-    return (await this.#whole(this.#identity, false)).body as Uint8Array;
   }
 
   #select(request: Preconditions): Variant {
@@ -178,15 +207,20 @@ export class Representation {
     return variant;
   }
 
-  async #keep(variant: Variant, { size, read }: StoredBody): Promise<Answer> {
-    return this.#fill(variant, await readFirst({ read }, size));
+  /** Keeps a stored body, unless this has left its cache meanwhile. */
+  #keep(bytes: Uint8Array): Answer {
+    this.#bytes = bytes;
+    const answer = this.#fill(this.#identity, this.#bodyOf(0, bytes.length));
+    if (this.onGrow === undefined) this.release();
+    return answer;
   }
 
-  #fill(variant: Variant, body: Uint8Array): Answer {
-    variant.full = { status: 200, headers: variant.headers, body };
-    this.#size += body.length;
+  #fill(variant: Variant, body: Uint8Array | KeptBody): Answer {
+    const full = { status: 200, headers: variant.headers, body };
+    variant.full = full;
+    this.#size += bodySize(body)!;
     this.onGrow?.();
-    return variant.full;
+    return full;
   }
 
   async #encode(variant: Variant, body: Uint8Array): Promise<Answer> {
@@ -200,7 +234,7 @@ export class Representation {
   }
 
   #part(range: string, request: Preconditions): Answer | Promise<Answer> {
-    const body = (this.#identity.full?.body as Uint8Array | undefined) ?? this.#options.body;
+    const { body } = this.#options;
     const size = body instanceof Uint8Array ? body.length : body.size;
     const ifRange = request.header('if-range');
     // Strong comparison (RFC 9110 §13.1.5); dates never match, because two versions may share a second.
@@ -220,18 +254,54 @@ export class Representation {
         headers({ 'Content-Range': `bytes ${start}-${end - 1}/${size}` }),
       ),
     };
-    if (body instanceof Uint8Array) return { ...partial, body: body.subarray(start, end) };
-    // Read at once, because a store has few places for readers, and a slow one would keep one of them.
-    if (end - start <= SMALL_PART_BYTES)
+    if (this.#bytes !== undefined || body instanceof Uint8Array)
+      return { ...partial, body: this.#bodyOf(start, end) };
+    if (end - start <= PIECE_BYTES)
       return readPart(body, start, end).then((bytes) => ({ ...partial, body: bytes }));
-    if (body.size > (this.#options.largestKept ?? 0)) return startStream(partial, body, part);
-    // Slow readers of large parts share the whole body, as long as it is kept.
-    return this.#keptBody().then((whole) => ({ ...partial, body: whole.subarray(start, end) }));
+    const loading = this.#load(body);
+    if (loading === undefined) return this.#stream(partial, body, part);
+    return loading.then(() => ({ ...partial, body: this.#bodyOf(start, end) }));
   }
 
-  #stream(body: StoredBody, isHead: boolean): Promise<Answer> {
-    const { headers } = this.#identity;
-    return startStream({ status: 200, headers }, body, { start: 0, end: body.size }, isHead);
+  /** A part of the body, which holds no more than a piece of a stored one. */
+  #bodyOf(start: number, end: number): Uint8Array | KeptBody {
+    const { body } = this.#options;
+    if (body instanceof Uint8Array) return body.subarray(start, end);
+    const bytes = this.#bytes;
+    if (bytes !== undefined && bytes.length <= PIECE_BYTES) return bytes.subarray(start, end);
+    if (bytes !== undefined && end - start <= PIECE_BYTES) return bytes.slice(start, end);
+    return {
+      size: end - start,
+      bytes: () => this.#bytes?.subarray(start, end),
+      from: (sent) => this.#pieces(body, start + sent, end),
+    };
+  }
+
+  /** Reads the first piece before the status is sent, so that a failure is still answered as an error. */
+  async #stream(
+    answer: Pick<Answer, 'status' | 'headers'>,
+    body: StoredBody,
+    { start, end }: { readonly start: number; readonly end: number },
+    isHead = false,
+  ): Promise<Answer> {
+    const pieces = this.#pieces(body, start, isHead ? Math.min(start + 1, end) : end);
+    const first = await pieces.next();
+    return { ...answer, body: { size: end - start, chunks: prependChunk(first, pieces) } };
+  }
+
+  /**
+   * The pieces of a part, each valid until the next is asked for. Each is read by itself, because a store has few places for
+   * readers, and a slow one would keep one of them.
+   */
+  async *#pieces(body: StoredBody, start: number, end: number): AsyncGenerator<Uint8Array> {
+    const buffer = new Uint8Array(Math.min(PIECE_BYTES, end - start));
+    for (let at = start; at < end; at += PIECE_BYTES) {
+      const to = Math.min(at + PIECE_BYTES, end);
+      const piece = buffer.subarray(0, to - at);
+      if (this.#bytes === undefined) await readPart(body, at, to, piece);
+      else piece.set(this.#bytes.subarray(at, to));
+      yield piece;
+    }
   }
 }
 
@@ -244,19 +314,6 @@ function addLastModified(variant: Variant, lastModified: number): void {
   if (full !== undefined) variant.full = { ...full, headers: variant.headers };
 }
 
-/** Reads the first piece before the status is sent, so that a failure is still answered as an error. */
-async function startStream(
-  answer: Pick<Answer, 'status' | 'headers'>,
-  body: StoredBody,
-  { start, end }: { readonly start: number; readonly end: number },
-  isHead = false,
-): Promise<Answer> {
-  const pieces = body.read(start, isHead ? Math.min(start + 1, end) : end)[Symbol.asyncIterator]();
-  const first = await pieces.next();
-  const close = () => void pieces.return?.().catch(() => {});
-  return { ...answer, body: { size: end - start, chunks: prependChunk(first, pieces), close } };
-}
-
 /** The first `size` bytes of a body. */
 export function readFirst(body: Pick<StoredBody, 'read'>, size: number): Promise<Uint8Array<ArrayBuffer>> {
   return readPart(body, 0, size);
@@ -266,8 +323,8 @@ async function readPart(
   body: Pick<StoredBody, 'read'>,
   start: number,
   end: number,
+  bytes = new Uint8Array(end - start),
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = new Uint8Array(end - start);
   let at = 0;
   for await (const piece of body.read(start, end)) {
     bytes.set(piece, at);

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { Refusal } from '../refusals.ts';
-import { type Answer, bodySize, type LiveBody, refusalAnswer } from './answer.ts';
+import { type Answer, bodySize, type KeptBody, type LiveBody, refusalAnswer } from './answer.ts';
 import { BodyWriter } from './body-writer.ts';
 import type { Exchange, Operation, Outcome, ServerContext } from './exchange.ts';
 import { LiveWriter } from './live-writer.ts';
@@ -106,10 +106,9 @@ export class ResponseWriter {
   }
 
   #failure(cause: unknown): Answer {
-    const isRefusal = cause instanceof Refusal;
-    if (isRefusal ? cause.status >= 500 : !(cause instanceof ClientGone))
-      this.#error = isRefusal ? cause.cause : cause;
-    const refusal = isRefusal ? cause : new Refusal('internal', 'Something went wrong on our side.');
+    this.#error = faultOf(cause);
+    const refusal =
+      cause instanceof Refusal ? cause : new Refusal('internal', 'Something went wrong on our side.');
     const { refuse } = this.#operation ?? this.#context;
     return refuse?.(refusal, this.#exchange) ?? refusalAnswer(refusal);
   }
@@ -164,6 +163,7 @@ export class ResponseWriter {
     if (close && isShort(content)) this.#sendLast(content);
     else if (content === undefined) this.#sendHead();
     else if (content instanceof Uint8Array) this.#sendBytes(content);
+    else if ('from' in content) this.#sendKept(content);
     else if ('open' in content) this.#open(content);
     else this.#sendBody(new BodyWriter(res, content.size), content.chunks);
   }
@@ -212,8 +212,17 @@ export class ResponseWriter {
   }
 
   #sendBytes(bytes: Uint8Array): void {
-    if (this.#res.tryEnd(bytes, bytes.length)[1]) this.#finish();
-    else this.#sendBody(new BodyWriter(this.#res, bytes.length, bytes), []);
+    const res = this.#res;
+    if (res.tryEnd(bytes, bytes.length)[1]) this.#finish();
+    else this.#sendBody(new BodyWriter(res, bytes.length, bytes.subarray(res.getWriteOffset())), []);
+  }
+
+  /** A slow reader holds only a piece, because each of many may read another body. */
+  #sendKept(body: KeptBody): void {
+    const res = this.#res;
+    const bytes = body.bytes();
+    if (bytes !== undefined && res.tryEnd(bytes, body.size)[1]) this.#finish();
+    else this.#sendBody(new BodyWriter(res, body.size), body.from(res.getWriteOffset()));
   }
 
   async #sendBody(body: BodyWriter, chunks: Parameters<BodyWriter['run']>[0]): Promise<void> {
@@ -223,7 +232,7 @@ export class ResponseWriter {
       await body.run(chunks);
     } catch (cause) {
       // A file or feed that was removed meanwhile breaks the answer off; that is no fault of the service.
-      if (!(cause instanceof Refusal && cause.status < 500)) this.#error = cause;
+      this.#error = faultOf(cause);
     }
     this.#finish();
   }
@@ -287,4 +296,10 @@ export class ResponseWriter {
 
 function isShort(content: Answer['body']): content is Uint8Array | undefined {
   return content === undefined || (content instanceof Uint8Array && content.length <= SHORT_MAX);
+}
+
+/** What went wrong on our side; undefined if nothing did. */
+function faultOf(cause: unknown): unknown {
+  if (cause instanceof Refusal) return cause.status < 500 ? undefined : cause.cause;
+  return cause instanceof ClientGone ? undefined : cause;
 }

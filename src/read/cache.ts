@@ -68,8 +68,9 @@ export class ReadCache {
       maxEntrySize: Math.max(1, Math.floor(maxBytes / LARGEST_PART)),
       sizeCalculation,
       noDisposeOnSet: true,
-      dispose: ({ views }, key, reason) => {
+      dispose: ({ representation, views }, key, reason) => {
         if (reason === 'evict') this.#evictions += 1;
+        representation.release();
         this.#guests.delete(key);
         views.keys.delete(key);
         this.#forgetIfEmpty(views);
@@ -169,6 +170,7 @@ export class ReadCache {
     // Not as of now: a change since then makes this another version.
     representation.confirm(begunAt);
     if (isCacheable && this.#isEnabled && this.#isCurrent(views)) this.#keep(views, key, view);
+    if (!this.#holds(key, representation)) representation.release();
     return view;
   }
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { cacheTag } from '../feeds/cache-tag.ts';
 import type { NoteFile, ReadId } from '../feeds/names.ts';
 import { NOSNIFF } from '../http/answer.ts';
-import { Representation, readFirst } from '../http/representation.ts';
+import { Representation, readFirst, type StoredBody } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
 import { hashOfFile } from '../storage/stored-file.ts';
@@ -11,6 +11,9 @@ import { expiryField, FILE_TERMS, lifetimeOf } from './lifetime.ts';
 
 /** Versions of files whose hashes the storage does not know, and which are remembered. */
 const REMEMBERED_HASHES = 1_000;
+
+/** So many files of the largest size that is kept are loaded at once; more are sent piece by piece. */
+const LARGEST_AT_ONCE = 4;
 
 /** Bytes that strangers posted: nothing in them may run, load or frame. */
 const FIELDS = {
@@ -22,9 +25,11 @@ const FIELDS = {
 export class FileBodies {
   readonly #storage: Pick<Storage, 'stat'>;
   readonly #largestKept: number;
+  /** Bytes of the files that are being loaded. */
+  #loading = 0;
   readonly #hashes = new LRUCache<string, string>({ max: REMEMBERED_HASHES });
 
-  /** @param largestKept up to this size a file is kept once it was read in whole, bytes */
+  /** @param largestKept up to this size a file is loaded in whole to be kept, bytes */
   constructor(storage: Pick<Storage, 'stat'>, largestKept: number) {
     this.#storage = storage;
     this.#largestKept = largestKept;
@@ -37,13 +42,14 @@ export class FileBodies {
     const version = `${readId} ${file} ${size} ${modifiedAt}`;
     const known = sha256 ?? this.#hashes.get(version);
     // Bytes that have to be hashed and may be kept are read once.
-    const bytes = known === undefined && size <= this.#largestKept && (await readFirst(stored, size));
+    const bytes = known === undefined ? await this.#load(stored) : undefined;
     const etag = known ?? (await (bytes ? hashOf(bytes) : hashOfFile(stored)));
     if (known === undefined) this.#hashes.set(version, etag);
     const { until, cacheControl } = lifetimeOf([expires], FILE_TERMS);
     const representation = new Representation({
-      body: bytes || stored,
-      largestKept: this.#largestKept,
+      body: stored,
+      loaded: bytes,
+      load: (body) => this.#load(body),
       etag,
       changedAt: modifiedAt,
       // Files that are copied by hand, or imported, keep their dates.
@@ -58,6 +64,17 @@ export class FileBodies {
       ranges: true,
     });
     return { representation, isCacheable: true, until };
+  }
+
+  /** The bytes of a file; undefined if it is too large to be kept, or if too many bytes are being loaded already. */
+  #load(stored: StoredBody): Promise<Uint8Array<ArrayBuffer>> | undefined {
+    const { size } = stored;
+    if (size > this.#largestKept || this.#loading + size > LARGEST_AT_ONCE * this.#largestKept)
+      return undefined;
+    this.#loading += size;
+    return readFirst(stored, size).finally(() => {
+      this.#loading -= size;
+    });
   }
 }
 

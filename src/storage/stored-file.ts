@@ -17,12 +17,10 @@ export interface Piece {
   readonly content: Uint8Array;
 }
 
-/** The version of the file that was asked for is not there any more. */
+/** The version of the file that was asked for is not there any more: no fault, so it has no cause for the log. */
 export class FileReplaced extends Refusal {
   constructor() {
-    super('store_unavailable', 'The note has just been replaced, please try again.', {
-      cause: new Error('the file was replaced before it was read'),
-    });
+    super('store_unavailable', 'The note has just been replaced, please try again.');
   }
 }
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import type { Answer, BodyStream } from '../../src/http/answer.ts';
+import type { Answer, BodyStream, KeptBody } from '../../src/http/answer.ts';
 import type { Coding } from '../../src/http/representation.ts';
-import { Representation } from '../../src/http/representation.ts';
+import { Representation, readFirst } from '../../src/http/representation.ts';
 import { Refusal } from '../../src/refusals.ts';
 
 const TIME = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -288,9 +288,10 @@ function large() {
 
 async function collect(answer: Answer): Promise<string> {
   if (answer.body instanceof Uint8Array) return Buffer.from(answer.body).toString();
-  const { chunks, size } = answer.body as BodyStream;
+  const body = answer.body as BodyStream | KeptBody;
+  const { size } = body;
   const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
+  for await (const chunk of 'from' in body ? body.from(0) : body.chunks) parts.push(chunk.slice());
   const text = Buffer.concat(parts).toString();
   assert.equal(text.length, size);
   return text;
@@ -315,30 +316,59 @@ t.test('a large body is read anew for each answer, and only what is sent of it',
   t.equal((await one.answer(request({ range: 'bytes=10-' }))).status, 416);
 });
 
-t.test(
-  'large parts are those of the whole body, which is read once, unless it is too large to be kept',
-  async (t) => {
-    const size = 200_000;
-    const reads: [start: number, end: number][] = [];
-    const read = async function* (start: number, end: number) {
-      reads.push([start, end]);
-      yield new Uint8Array(end - start).fill(start % 256);
-    };
-    const ask = (one: Representation, range: string) => one.answer(request({ range: `bytes=${range}` }));
-    const kept = make({ body: { size, read }, ranges: true, largestKept: size });
-    t.equal((await collect(await ask(kept, '0-99'))).length, 100);
-    t.same(reads.splice(0), [[0, 100]], 'a small part is read by itself');
-    const answers = await Promise.all([ask(kept, '0-99999'), ask(kept, '100-199999')]);
-    t.same(reads.splice(0), [[0, size]]);
-    t.same(
-      answers.map(({ body }) => (body as Uint8Array).length),
-      [100_000, 199_900],
-    );
-    const streamed = make({ body: { size, read }, ranges: true, largestKept: size - 1 });
-    t.equal((await collect(await ask(streamed, '0-99999'))).length, 100_000);
-    t.same(reads, [[0, 100_000]]);
-  },
-);
+/** A body of 1,000,000 bytes and what was read of it; each byte says in which read it came. */
+function huge() {
+  const size = 1_000_000;
+  const reads: [start: number, end: number][] = [];
+  const read = async function* (start: number, end: number) {
+    reads.push([start, end]);
+    yield new Uint8Array(end - start).fill(reads.length);
+  };
+  const one = make({ body: { size, read }, ranges: true, load: (body) => readFirst(body, size) });
+  return { size, reads, one, ask: (range: string) => one.answer(request({ range: `bytes=${range}` })) };
+}
+
+t.test('large parts are those of the whole body, which is read once while it is in a cache', async (t) => {
+  const { size, reads, one, ask } = huge();
+  one.onGrow = () => {};
+  t.equal((await collect(await ask('0-99'))).length, 100);
+  t.same(reads.splice(0), [[0, 100]], 'a small part is read by itself');
+  const answers = await Promise.all([ask('0-499999'), ask('100-999999')]);
+  t.same(reads, [[0, size]]);
+  const lengths = await Promise.all(answers.map(async (answer) => (await collect(answer)).length));
+  t.same(lengths, [500_000, 999_900]);
+  t.same(reads, [[0, size]]);
+  t.equal(one.size, size);
+});
+
+t.test('a body that leaves its cache is not held by its answers, which read the rest of it', async (t) => {
+  const { size, reads, one, ask } = huge();
+  one.onGrow = () => {};
+  const [whole, part] = await Promise.all([one.answer(request()), ask('100-999999')]);
+  const rest = (whole.body as KeptBody).from(0)[Symbol.asyncIterator]();
+  await rest.next();
+  one.release();
+  t.equal(one.size, 0);
+  for (const { body } of [whole, part]) t.equal((body as KeptBody).bytes(), undefined);
+  t.equal((await rest.next()).value?.length, 256 * 1024);
+  t.same(reads.splice(0), [
+    [0, size],
+    [256 * 1024, 512 * 1024],
+  ]);
+  t.equal((await collect(part)).length, 999_900);
+  t.equal(reads.splice(0).length, 4);
+  t.equal((await collect(await one.answer(request()))).length, size);
+  t.equal(reads.length, 4, 'later answers read it in pieces');
+});
+
+t.test('a body that left its cache while it was loaded is not kept', async (t) => {
+  const { one } = huge();
+  one.onGrow = () => {};
+  const answer = one.answer(request());
+  one.release();
+  t.equal(((await answer).body as KeptBody).bytes(), undefined);
+  t.equal(one.size, 0);
+});
 
 t.test(
   'a large body that cannot be read is answered as what it is, whatever of it is asked for',

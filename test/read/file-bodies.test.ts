@@ -104,6 +104,20 @@ t.test('the hash of a version is made once', async (t) => {
   }
 });
 
+t.test('only as many bytes are loaded at once as a cache has room for', async (t) => {
+  const file = new OneFile();
+  file.sha256 = 'hash';
+  const bodies = new FileBodies(file, 5);
+  const ask = async () => {
+    const { representation } = await bodies.build(READ_ID, FILE, 'image/gif');
+    representation.onGrow = () => {};
+    await representation.answer(GET);
+    return representation.size;
+  };
+  t.same(await Promise.all(Array.from({ length: 6 }, ask)), [5, 5, 5, 5, 0, 0], 'others are not kept');
+  t.equal(await ask(), 5);
+});
+
 t.test('a failure is told, not remembered', async (t) => {
   const stored: StoredFile = {
     size: 5,
