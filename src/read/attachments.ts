@@ -53,7 +53,7 @@ export class Attachments {
 
   /**
    * Looks at notes of the feed. Returns how many of them, from the first, it has looked at: all, unless the texts of their
-   * pictures are longer than `PAGE_TEXT_BYTES` together.
+   * pictures are longer than `PAGE_TEXT_BYTES` together since the last `forgetTexts`.
    * @throws Refusal `busy` if too many tasks wait
    */
   async add(feed: AdmittedFeed, notes: readonly Note[]): Promise<number> {
@@ -90,6 +90,13 @@ export class Attachments {
       feed,
       notes.filter((note) => note !== undefined),
     );
+  }
+
+  /** Lets go of the contents of all texts, so that `add` may load others. What it found out stays. */
+  forgetTexts(): void {
+    this.#bytes = 0;
+    this.#loaded.clear();
+    for (const [picture, text] of this.#texts) this.#texts.set(picture, { ...text, content: undefined });
   }
 
   /** The text that a picture came with and that shows it, if there is one. */

@@ -15,6 +15,11 @@ const MORE_NOTES = 100;
 const LOOK_AHEAD = 11;
 /** Further pages of the storage for a view that has a note: 50 texts have at most 500 pictures of their posts. */
 const MAX_MORE = 8;
+/**
+ * How often the first page of all notes loads `PAGE_TEXT_BYTES` of texts to find a note: 8 MiB, or 80 texts of the longest.
+ * Their HTML is kept, and so is the page.
+ */
+const MAX_TEXT_LOADS = 8;
 /** The most notes that are left out on the way to a neighbour, because each costs two calls of the storage. */
 const MAX_LEFT_OUT = 100;
 
@@ -26,7 +31,8 @@ export interface ShownPage extends NotePage<Note> {
 /**
  * The notes that a view shows from a page of them on. It goes on with further pages as long as pictures are left out and
  * the view has room, and until it has a note, because readers of RSS never ask for another page. Like every page it has fewer
- * notes if their texts are long.
+ * notes if their texts are long. If too many texts would have to be loaded for its first note, that is a picture which one of them
+ * may show.
  * @throws Refusal `busy` if too many tasks wait
  */
 export async function shownFrom(
@@ -37,7 +43,9 @@ export async function shownFrom(
 ): Promise<ShownPage> {
   const notes: Note[] = [];
   if (feed === undefined) return { feed, notes, next: undefined };
-  let [page, bytes, leftOut] = [first, 0, 0];
+  // Only the first page of all notes is kept, so only for it a request may read more than for others.
+  const isKept = asked.isFirst && asked.isOfAll;
+  let [page, bytes, leftOut, textLoads] = [first, 0, 0, 1];
   let next: typeof page.next;
   for (let more = 0; ; more += 1) {
     const count = await attachments.add(feed, page.notes);
@@ -52,11 +60,21 @@ export async function shownFrom(
       next = positionOf(note);
     }
     if (count === page.notes.length) next = page.next;
-    if (leftOut === 0 || count < page.notes.length || next === undefined) break;
+    else if (notes.length > 0) break;
+    else if (isKept && textLoads < MAX_TEXT_LOADS) {
+      textLoads += 1;
+      attachments.forgetTexts();
+    } else {
+      const listed = page.notes.slice(count).find((note) => !isUnlisted(note));
+      if (listed === undefined) break;
+      notes.push(listed);
+      next = listed === page.notes.at(-1) ? page.next : positionOf(listed);
+      break;
+    }
+    if (leftOut === 0 || next === undefined) break;
     if (more >= MAX_MORE) {
-      // A search that has asked its index often enough gives empty pages. Only the first page of all notes is kept, so only for it a
-      // request may read as many as there are.
-      if (notes.length > 0 || page.notes.length === 0 || !asked.isFirst || !asked.isOfAll) break;
+      // A search that has asked its index often enough gives empty pages.
+      if (notes.length > 0 || page.notes.length === 0 || !isKept) break;
       // Pages of plain files may need no turn of the event loop.
       await nextTurn();
     }

@@ -188,6 +188,41 @@ t.test('no number of pictures that are left out ends the first page of all witho
   t.same([pages, more], [[[idOf(990), idOf(991)]], [10]]);
 });
 
+/** More pictures than a page of the storage has notes, each shown in a text of its own behind all of them. */
+const PICTURES = 110;
+const ofLongTexts = (size: number, isTagged = false): Sample[] => [
+  ...Array.from({ length: PICTURES }, (_, n) => ({ of: PICTURES + n, isTagged })),
+  ...Array.from({ length: PICTURES }, (_, n) => ({ shows: [n], size, isTagged })),
+];
+
+t.test(
+  'the first page of all has the newest texts, although the pictures before them are of long texts',
+  async (t) => {
+    const { pages, more } = await pagesOf(notesOf(ofLongTexts(PAGE_TEXT_BYTES / 20)), 50);
+    const newest = Array.from({ length: 20 }, (_, n) => idOf(PICTURES + n));
+    t.same([pages[0], more[0]], [newest, 5]);
+  },
+);
+
+t.test('where too many long texts would have to be read, a page shows the next picture', async (t) => {
+  const samples = ofLongTexts(PAGE_TEXT_BYTES);
+  const { pages, more } = await pagesOf(notesOf(samples), 50);
+  t.same(pages[0], [idOf(8)], 'the first, behind those of eight texts');
+  t.same(pages[1], [idOf(10)], 'another one, behind that of one text');
+  t.ok(more.every((count) => count <= 8));
+  for (const page of pages) t.equal(page.length, 1);
+  const texts = samples.flatMap(({ shows }, n) => (shows === undefined ? [] : [idOf(n)]));
+  t.ok(texts.every((id) => pages.some((page) => page.includes(id))));
+  const tagged = await pagesOf(notesOf(ofLongTexts(PAGE_TEXT_BYTES, true)), 50, 'tag');
+  t.same(tagged.pages[0], [idOf(1)], 'the first of a tag');
+});
+
+t.test('an unlisted picture is not shown in place of one that could not be looked at', async (t) => {
+  const all = notesOf(ofLongTexts(PAGE_TEXT_BYTES));
+  all[8] = { ...all[8]!, meta: { ...all[8]!.meta, unlisted: true } };
+  t.same((await pagesOf(all, 50)).pages[0], [idOf(9)]);
+});
+
 t.test('a search that gives no more notes ends a view', async (t) => {
   const unlisted = notesOf([{}]).map((note) => ({
     ...note,

@@ -232,6 +232,16 @@ t.test('the last text of a page of 50 has its pictures on the next', async (t) =
   t.match(items.at(-1).attachments, [{ url: text.attachments[0]!.file_url }]);
 });
 
+t.test('pictures of long texts, newer than all of these, leave no feed and no page empty', async (t) => {
+  const client = new FeedClient(url, 'swan');
+  const texts: string[] = [];
+  for (let n = 0; n < 15; n += 1) texts.unshift((await client.post(`text ${n}`)).json.id);
+  const names = ['a.png', 'b.png', 'c.png', 'd.png'];
+  const long = `${names.map((name) => `![](${name})`).join(' ')}\n\n${'word '.repeat(18_000)}`;
+  for (const id of texts) await client.putForm(id, [field('text', long), ...names.map(png)]);
+  t.same(await shownIds(t, client), texts.slice(0, 11));
+});
+
 t.test('the neighbours of a note are shown notes', async (t) => {
   const client = new FeedClient(url, 'rail');
   const oldest = (await client.post('oldest')).json;
