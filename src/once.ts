@@ -15,3 +15,16 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
     return result;
   };
 }
+
+/** A call while the work is done for an earlier one gets the same result, whatever its arguments; a later one does it again. */
+export function joined<A extends readonly unknown[], T>(
+  work: (...args: A) => Promise<T>,
+): (...args: A) => Promise<T> {
+  let running: Promise<T> | undefined;
+  return (...args) => {
+    running ??= work(...args).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}

@@ -38,6 +38,8 @@ export class ImageOperator {
   readonly #parts: ImageOperatorParts;
   /** Moves of one process run one after the other, because two would copy the same pictures. */
   readonly #inTurn = pLimit(1);
+  /** Comparisons of one process run one after the other, because each asks the store for all it has. */
+  readonly #comparing = pLimit(1);
 
   constructor(parts: ImageOperatorParts) {
     this.#parts = parts;
@@ -50,7 +52,7 @@ export class ImageOperator {
   async findOrphans(deletes: boolean): Promise<OrphanReport> {
     const { rows, store, examined } = this.#parts;
     if (!rows || !store) throw noStore();
-    const report = await findOrphans({ rows, store }, deletes);
+    const report = await this.#comparing(() => findOrphans({ rows, store }, deletes));
     examined?.(report);
     return report;
   }

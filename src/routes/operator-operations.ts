@@ -1,6 +1,8 @@
+import type { Caller } from '../access/access.ts';
 import { json } from '../http/answer.ts';
 import { type MoveSource, picturePlace } from '../images/image-operator.ts';
 import type { OrphanReport } from '../images/unreferenced.ts';
+import { joined } from '../once.ts';
 import { jsonBody } from '../requests/bodies.ts';
 import type { Json, JsonBodies } from '../schemas.ts';
 import type { Kind } from '../setting.ts';
@@ -28,18 +30,20 @@ export function operatorOperations(parts: OperationParts): DescribedOperation[] 
 
 function imageOperations({ images, audit }: OperationParts): DescribedOperation[] {
   const path = '/api/operator/images/unreferenced';
+  // It may take hours. A proxy that gives up waiting before must not make each further request do it anew.
+  const count = joined(() => images.findOrphans(false));
+  const remove = joined((caller: Caller) =>
+    audited(images.findOrphans(true), () => audit('remove unreferenced pictures', caller)),
+  );
   return [
     operation('countUnreferencedImages', `GET ${path}`, forOperator(COUNT_UNREFERENCED), async () =>
-      json(200, orphanJson(await images.findOrphans(false))),
+      json(200, orphanJson(await count())),
     ),
     operation(
       'removeUnreferencedImages',
       `DELETE ${path}`,
       forOperator(REMOVE_UNREFERENCED),
-      async (_, caller) => {
-        const leave = () => audit('remove unreferenced pictures', caller);
-        return json(200, orphanJson(await audited(images.findOrphans(true), leave)));
-      },
+      async (_, caller) => json(200, orphanJson(await remove(caller))),
     ),
     operation('moveImages', 'POST /api/operator/images/move', forOperator(MOVE), async (exchange, caller) => {
       const body = await jsonBody(exchange, 'MoveImages', MAX_BODY_BYTES);
@@ -66,8 +70,12 @@ const STORE_FAILED = {
   headers: ['Cache-Control', 'Retry-After'],
 } as const;
 
+const JOINED =
+  'The answer may take hours. A request that comes while a process carries out the same one gets its answer, so repeat it if a proxy gives up waiting.';
+
 const COUNT_UNREFERENCED: OperatorDocs = {
   summary: 'Compare the image store with the notes',
+  description: JOINED,
   answers: {
     200: jsonAnswer('Unreferenced', 'Objects that no note refers to, and pictures whose object is missing.'),
     502: STORE_FAILED,
@@ -77,7 +85,7 @@ const COUNT_UNREFERENCED: OperatorDocs = {
 
 const REMOVE_UNREFERENCED: OperatorDocs = {
   summary: 'Remove objects that no note refers to from the image store',
-  description: 'Only objects that are older than an hour and whose name is a key of the service.',
+  description: `Only objects that are older than an hour and whose name is a key of the service. ${JOINED}`,
   answers: {
     200: jsonAnswer('Unreferenced', 'What was found, and what was removed.'),
     502: STORE_FAILED,
