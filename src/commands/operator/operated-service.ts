@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, fetch, type Response } from 'undici';
 import { readSome } from '../../config.ts';
 import type { Json } from '../../schemas.ts';
@@ -10,11 +11,13 @@ type Page = Json<'OperatedFeeds'> | Json<'Blocks'> | Json<'Reports'>;
 type Parameters = Readonly<Record<string, string | number | undefined>>;
 
 const ROOT = '/api/operator';
-/** Attempts for a request that fails on the way, and the pause between, ms. */
+/** Attempts for a request that fails on the way. */
 const ATTEMPTS = 5;
-const PAUSE_MS = 2_000;
-/** How long the service may take to answer, ms: to compare a large image store with the notes takes hours. */
-const LIMITS = { images: 6 * 3_600_000, others: 600_000 };
+/**
+ * How long the service may take to answer, ms: to compare a large image store with the notes takes hours. `pause` is the shortest time
+ * from one attempt to the next.
+ */
+const LIMITS = { images: 6 * 3_600_000, others: 600_000, pause: 2_000 };
 /** The client has limits of its own, 5 minutes, after which the request would be sent again. */
 const NO_TIME_LIMIT = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
 /** The longest page of a list. */
@@ -73,9 +76,11 @@ export class OperatedService {
 
   /** Returns the body of the answer. */
   async #send(method: string, path: string, body?: unknown): Promise<string> {
-    const limit = path.startsWith('/images/') ? this.#limits.images : this.#limits.others;
+    const takesLong = path.startsWith('/images/');
+    const limit = takesLong ? this.#limits.images : this.#limits.others;
+    const signal = AbortSignal.timeout(limit);
     for (let attempt = 1; ; attempt += 1) {
-      const signal = AbortSignal.timeout(limit);
+      const next = performance.now() + this.#limits.pause;
       const reply = await fetch(this.#url + ROOT + path, {
         method,
         dispatcher: this.#agent,
@@ -91,7 +96,9 @@ export class OperatedService {
         );
       const isAway = reply === undefined || [502, 503, 504].includes(reply.status);
       if (!isAway || attempt === ATTEMPTS) throw new Error(await this.#reason(reply));
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      // A proxy gave up waiting. The service goes on, and a repeated request joins what it does, or comes after it.
+      if (takesLong && reply?.status === 504) attempt = 0;
+      await delay(Math.max(0, next - performance.now()));
     }
   }
 
