@@ -483,6 +483,65 @@ t.test('where no draft was to be read, a late database keeps what was typed', as
   await isKept(first, 'Words');
 });
 
+/** Drafts cannot be read in a page that has this script, until `isFailing` is false there. */
+const FAILING_READS = `Object.assign(globalThis, { isFailing: true, failures: 0 });
+  const { getAll } = IDBObjectStore.prototype;
+  IDBObjectStore.prototype.getAll = function () {
+    if (isFailing) {
+      failures += 1;
+      throw new DOMException('no', 'UnknownError');
+    }
+    return getAll.call(this);
+  };`;
+
+/** A window whose draft, `Before`, cannot be read since it was loaded. */
+async function unreadable(t: Test, name: string) {
+  const windows = await twoWindows(t, name);
+  const { first } = windows;
+  await write(first, 'Before');
+  await first.addInitScript(FAILING_READS);
+  await first.reload();
+  // That of the box, and the look for edits.
+  t.ok(await eventually(async () => (await first.evaluate<number>('failures')) >= 2));
+  return { ...windows, recover: () => first.evaluate('isFailing = false') };
+}
+
+t.test('a draft that could not be read comes back with the next words, and both are kept', async (t) => {
+  const { first, recover } = await unreadable(t, 'read-again');
+  await first.fill('#note-text', 'Later');
+  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
+  await recover();
+  await first.locator('#note-text').press('End');
+  await first.keyboard.type('!');
+  await restored(first);
+  await isKept(first, 'Before\n\nLater!');
+  t.equal(await textOf(first), 'Before\n\nLater!');
+  t.equal(await first.textContent('#compose .error'), '', 'what was said is true no more');
+});
+
+t.test('a draft that could not be read comes back when the box gets the focus', async (t) => {
+  const { first, recover } = await unreadable(t, 'focused-again');
+  await recover();
+  await first.focus('#note-text');
+  await restored(first);
+  t.equal(await textOf(first), 'Before');
+});
+
+t.test('a draft that cannot be read stays, and so it does if another note is posted', async (t) => {
+  const { first, recover, open } = await unreadable(t, 'unread');
+  await first.fill('#note-text', 'Later');
+  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
+  await recover();
+  await first.keyboard.press('Control+Enter');
+  await first.waitForSelector('article:has-text("Later")');
+  t.notOk(await first.isVisible('article:has-text("Before")'));
+  await first.close();
+  const third = await open();
+  await third.goto(`${url}/unread`);
+  await restored(third);
+  t.equal(await textOf(third), 'Before');
+});
+
 t.test('a draft comes back without a picture that cannot be read', async (t) => {
   const { first } = await twoWindows(t, 'unreadable-picture');
   await boxIsReady(first);

@@ -80,11 +80,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     event.preventDefault();
     void save();
   });
-  let isRestored = false;
-  const restoring = draft.restore().finally(() => {
-    isRestored = true;
-  });
-  void restoring.then((isBack) => {
+  void draft.restore().then((isBack) => {
     box.fields[0]!.focus();
     if (!isBack) text?.setSelectionRange(text.value.length, text.value.length);
   });
@@ -105,7 +101,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
 
   async function save(): Promise<void> {
     // The person has not seen a draft that comes back only now, and may have closed the edit.
-    if (!isRestored && ((await restoring) || open !== edit)) return;
+    if ((await draft.comesBack()) || open !== edit) return;
     if (!box.keepsAll()) return;
     let isConflict = false;
     const isSaved = await status.run(async (signal, onProgress) => {

@@ -44,6 +44,8 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   let restoring: Promise<boolean> | undefined;
   /** The stored draft, if there is one, could not be read, or not in time, so it must not be overwritten. */
   let isUnread = false;
+  /** Reading it failed, which may pass. */
+  let mayReadAgain = false;
   /** The last write is stored, or will be even if the page is left. Changes since then make the box dirty. */
   let isSafe = true;
   let isBroken = false;
@@ -51,14 +53,21 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     box.isSending() || box.holdsMore() || (box.content() !== undefined && (isDirty || !isSafe || isBroken));
   guards.add(guard);
 
+  form.addEventListener('focusin', readAgain);
   find(line, 'button').addEventListener('click', () => {
     line.hidden = true;
     box.discard();
     void clear();
   });
 
-  /** Writes what is in the box now. Changes while it is written are written together. Returns, once all are written, whether they are kept. */
+  /** Keeps what is in the box now. Returns, once it is written, whether it is kept. */
   function changed(): Promise<boolean> {
+    readAgain();
+    return keep();
+  }
+
+  /** Writes what is in the box. Changes while it is written are written together. */
+  function keep(): Promise<boolean> {
     isDirty = true;
     writing ??= write().finally(() => {
       writing = undefined;
@@ -81,11 +90,13 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
           isSafe = true;
           await done;
         }
+        if (isBroken && find(form, '.error').textContent === CANNOT_KEEP) box.say('');
         isBroken = false;
       } catch {
         if (!isBroken && content !== undefined) box.say(CANNOT_KEEP);
         isBroken = content !== undefined;
       }
+      await restoring;
     }
     return !isBroken;
   }
@@ -94,27 +105,43 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   function restore(): Promise<boolean> {
     // What was typed already is in no draft.
     isDirty = true;
-    restoring = putBack();
+    restoring = putBack().finally(() => {
+      restoring = undefined;
+    });
     return restoring;
   }
 
+  /** Reads the draft again if that has failed. Not for a box that is being sent: its words go, and the draft would go with them. */
+  function readAgain(): void {
+    if (mayReadAgain && restoring === undefined && !box.isSending()) void restore();
+  }
+
   async function putBack(): Promise<boolean> {
+    mayReadAgain = false;
     const taken = takeDraft(slot);
-    const draft = await inTime(taken, PATIENCE_MS).catch(() => {
+    let draft: Draft | undefined;
+    try {
+      draft = await inTime(taken, PATIENCE_MS);
+      // What was sent or closed meanwhile is emptied, and the person has not seen the draft.
+      mayReadAgain = draft !== undefined && (box.isSending() || !guards.has(guard));
+      isUnread = mayReadAgain;
+      if (mayReadAgain) return false;
+    } catch {
       isUnread = true;
       const clearLate = (late: Draft | undefined) => {
         isUnread = late !== undefined;
-        if (box.content() !== undefined) void changed();
+        if (box.content() !== undefined) void keep();
       };
-      taken.then(clearLate).catch(() => {});
-      return undefined;
-    });
+      taken.then(clearLate, () => {
+        mayReadAgain = true;
+      });
+    }
     // True for text that was typed before the draft was read.
     const isWritten = box.content() !== undefined;
     if (draft !== undefined) box.restore(draft);
     // What came back is stored already.
     isDirty = false;
-    if (isWritten) void changed();
+    if (isWritten) void keep();
     if (draft === undefined) return false;
     find(line, 'span').textContent = `Your draft of ${timeText(draft.at)} is back.`;
     line.hidden = false;
@@ -124,12 +151,14 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   /** Deletes the draft of a box that was emptied or is closed. What was typed since stays one. */
   async function clear(): Promise<void> {
     line.hidden = true;
-    await changed();
+    await keep();
   }
 
   return {
     changed,
     restore,
+    /** Whether a draft that is being read comes back; the person has not seen it yet. False if none is being read. */
+    comesBack: () => restoring ?? Promise.resolve(false),
     clear,
     /** Of a box that is closed: it asks nothing any more, and holds nothing. */
     forget: () => guards.delete(guard),

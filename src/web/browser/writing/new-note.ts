@@ -17,7 +17,6 @@ export function newNote(form: HTMLFormElement): Box {
   const { text, status, draft } = box;
   const path = postPath(form.dataset.feed ?? '');
   let isKept = false;
-  let isRestored = false;
   /** The box holds what the address brought, and the address still has it. */
   let isBrought = false;
   form.addEventListener('submit', (event) => {
@@ -33,10 +32,7 @@ export function newNote(form: HTMLFormElement): Box {
     },
     sent: () => void showSent(),
   });
-  const restoring = draft.restore().finally(() => {
-    isRestored = true;
-  });
-  void restoring.then(fillFromAddress);
+  void draft.restore().then(fillFromAddress);
   return box;
 
   /** Puts into the box what the address of the page brings. */
@@ -77,7 +73,7 @@ export function newNote(form: HTMLFormElement): Box {
 
   async function submit(): Promise<void> {
     // The person has not seen a draft that is put before the text only now.
-    if (!isRestored && (await restoring)) return;
+    if (await draft.comesBack()) return;
     if (!box.keepsAll()) return;
     const problem = await box.pictures?.settle();
     if (problem) return status.fail(`${problem} Post again to post the note as it is now.`);
