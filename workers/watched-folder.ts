@@ -72,7 +72,7 @@ export class WatchedFolder {
       return seen?.stamp ? stampToKeep(seen.stamp) : UNSURE;
     });
     // The listing does not have them any more, so no later look would report them.
-    const gone = [...known.keys()].map((file) => this.#seen(file, false));
+    const gone = [...known.keys()].map((file) => this.#seen(file, this.#stats(file)));
     return [...came, ...gone];
   }
 
@@ -91,19 +91,19 @@ export class WatchedFolder {
       const now = stampToKeep(stamp, before);
       listing.mtimesMs[i] = now.mtimeMs;
       listing.sizes[i] = now.size;
-      yield sameStamp(before, stamp) ? undefined : this.see(file, sameStamp(before, UNSEEN));
+      // As it was found: a second look could fail, and what it missed would not be looked for again.
+      yield sameStamp(before, stamp) ? undefined : this.#seen(file, found, sameStamp(before, UNSEEN));
     }
   }
 
   /** Looks at a file; undefined for one that does not matter, and while the whole data folder is absent. */
-  see(file: string, first = false): FileSeen | undefined {
+  see(file: string): FileSeen | undefined {
     if (!isInteresting(file)) return undefined;
-    const seen = this.#seen(file, first);
+    const seen = this.#seen(file, this.#stats(file));
     return seen.stamp || folderStats(this.#dir) ? seen : undefined;
   }
 
-  #seen(file: string, first: boolean): FileSeen {
-    const stats = this.#stats(file);
+  #seen(file: string, stats: Stats | undefined, first = false): FileSeen {
     // By its ctime, which a copy or a move of a file into the folder sets, too.
     const isKnown = first && !(stats && stats.ctimeMs >= this.#changedSince);
     return {

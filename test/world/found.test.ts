@@ -107,6 +107,11 @@ t.test('a look that fails hides no change by hand from the watch', async (t) => 
   folder.compareListing();
   computer.failing = undefined;
   t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 1 }, first: false }]);
+  disk.placeByHand(`${DATA}/feed/b.md`, Buffer.from('longer'));
+  computer.failing = /^lstat .*b.md$/g;
+  // Not the first such call, but a second one.
+  computer.failing.lastIndex = Number.MAX_SAFE_INTEGER;
+  t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 6 }, first: false }]);
 });
 
 t.test('names that somebody closes by hand while the file cannot be read are closed later', async (t) => {
