@@ -58,6 +58,8 @@ withFiles('the files say what was set, and nothing more', async (t, { storage, d
   t.same(await names(dir), ['.readid']);
 });
 
+const BLIND = { start: async () => {}, order: () => {}, close: async () => {} };
+
 /** As `withFiles`, with a watch that sees nothing: each change by hand is one of just before. `orders` are what it is told to look at anew. */
 function unwatched(
   title: string,
@@ -69,8 +71,12 @@ function unwatched(
     const order = (one: object) => {
       if ('anew' in one && one.anew) orders.push(one);
     };
-    const blind = { start: async () => {}, order, close: async () => {} };
-    const storage = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: blind });
+    const storage = await opened(
+      t,
+      dir,
+      {},
+      { writer: new WriterThread(undefined), watch: { ...BLIND, order } },
+    );
     await body(t, { storage, dir, changes: [], orders });
   });
 }
@@ -137,6 +143,49 @@ unwatched('a password that was written just before another one stays', async (t,
   t.ok(await edits(storage).setPassword(name, 'third'));
   t.equal(await read(dir, '.password'), 'third\n');
 });
+
+unwatched(
+  'a feed whose folder has just been replaced keeps its password',
+  async (t, { storage, dir, orders }) => {
+    await post(storage, name, newNote('x'), { passwordHash: 'hash' });
+    await rename(join(dir, name), join(dir, '.away'));
+    await mkdir(join(dir, name));
+    await configure(storage, { title: 'T' }).catch(() => {});
+    t.match(await storage.feed(name), { passwordHash: 'hash' });
+    t.match(orders, [{ feeds: [name], anew: true }]);
+  },
+);
+
+unwatched(
+  'a sweep keeps what the settings keep that were written just before',
+  async (t, { storage, dir }) => {
+    const picture = newNote('p', 'png');
+    const image = `${picture.id}.png` as NoteFile;
+    await post(storage, name, [newNote('x'), newNote('y'), newNote('z'), picture]);
+    await configure(storage, { keepNotes: 1, image });
+    await edits(storage).describe(name, picture.id, { expires: Date.now() - 1 });
+    await byHand(dir, '.feed.json', JSON.stringify({ image }));
+    t.ok(await storage.write({ kind: 'sweep', ...toFeed((await storage.feed(name))!) }));
+    t.match(await storage.feed(name), { noteCount: 3, keepNotes: undefined, image: undefined });
+  },
+);
+
+unwatched(
+  'a read id that a change by hand gives to another feed stays with that',
+  async (t, { storage, dir }) => {
+    const id = (text: string) => text as ReadId;
+    const [other, third] = [feedName('other'), feedName('third')];
+    await post(storage, name, newNote('x'), { readId: id('one') });
+    await post(storage, other, newNote('y'), { readId: id('two') });
+    await storage.close();
+    await writeFile(join(dir, other, '.readid'), 'one\n');
+    const again = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: BLIND });
+    await byHand(dir, '.readid', 'three\n');
+    await configure(again, { title: 'T', readId: id('one') }).catch(() => {});
+    t.match(await again.feed(other), { readId: 'one' });
+    await t.rejects(post(again, third, newNote('z'), { readId: id('one') }), { code: 'taken' });
+  },
+);
 
 for (const events of [true, false])
   withFiles(

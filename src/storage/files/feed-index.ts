@@ -356,9 +356,9 @@ export class FeedIndex {
     return holder === undefined || holder === name;
   }
 
-  /** Releases a reserved read id unless the feed uses it now. */
+  /** Releases a read id that is reserved for the feed, unless the feed uses it now. */
   unreserve(name: FeedName, readId: ReadId): void {
-    if (this.#feeds.get(name)?.readId === readId) return;
+    if (this.#holders.get(readId) !== name || this.#feeds.get(name)?.readId === readId) return;
     this.#holders.delete(readId);
     this.#claimFreed(this.#waitingFor(readId));
   }

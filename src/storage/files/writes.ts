@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Feed } from '../../feeds/feed.ts';
 import { type FeedName, isReadId, type NoteFile, noteFile, type ReadId } from '../../feeds/names.ts';
@@ -49,7 +50,7 @@ import {
 import { RECORD_LINES } from './record-lines.ts';
 import type { Removals } from './removals.ts';
 import { scanFeed } from './scan.ts';
-import type { Stamp } from './stamp.ts';
+import { folderIdentity, type Stamp } from './stamp.ts';
 import { entriesOf, feedParts, noteParts, settingsFile, withKeptDate } from './written-files.ts';
 
 /** Members of a note that a sweep does not need, and so does not read. */
@@ -154,12 +155,18 @@ function sweep(
 ): Promise<Done | typeof AGAIN | undefined> {
   const { dir, locks, rules, keeper } = parts;
   return locks.exclusive(`${feed.name}/`, async () => {
-    const { image } = feed.record();
-    const due = dueOf({ ...feed.files.settings, image }, state.now, rules.keepDays);
-    // Before all expired notes are known, others would be removed in their place.
-    if (due.beyond !== undefined) await keeper.whenMarked(feed);
-    const found = dueNotes(feed, due, SWEPT_FILES);
-    if (!isAlone && found.some(({ file }) => file === image)) return AGAIN;
+    const dueNow = async () => {
+      const { image } = feed.record();
+      const due = dueOf({ ...feed.files.settings, image }, state.now, rules.keepDays);
+      // Before all expired notes are known, others would be removed in their place.
+      if (due.beyond !== undefined) await keeper.whenMarked(feed);
+      const found = dueNotes(feed, due, SWEPT_FILES);
+      return { found, hasImage: found.some(({ file }) => file === image) };
+    };
+    let { found, hasImage } = await dueNow();
+    if (!isAlone && hasImage) return AGAIN;
+    // Without its title image the feed has other settings. They are written, so what is due must follow from those in the file.
+    if (hasImage && (await takeInByHand(parts, feed))) ({ found } = await dueNow());
     const checks = found.map(async ({ file }) => {
       if (feed.expiryOf(file) > state.now) return true;
       const mark = await readMark(join(dir, feed.name), file);
@@ -186,6 +193,11 @@ async function takeInByHand(
   await writer.finish(folder);
   const files = await readFeedFiles(folder, logOfFeed(log, feed.name));
   if (!files || JSON.stringify(files) === JSON.stringify(feed.files)) return false;
+  // In a folder that has just taken its place, files may still be missing, such as the password.
+  if (folderIdentity(await lstat(folder).catch(refuse)) !== feed.identity) {
+    onLost(feed.name);
+    return false;
+  }
   index.apply(feed, { files });
   // The watch does not report the removal of a file that it has not seen.
   onLost(feed.name);
