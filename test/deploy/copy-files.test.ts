@@ -1,6 +1,7 @@
-/** `deploy/copy-files` while notes are changed between its passes. */
+/** `deploy/copy-files`: what it leaves out, and notes that are changed between its passes. */
 import { execFile } from 'node:child_process';
-import { access, readdir, readFile, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
@@ -107,3 +108,21 @@ t.test('notes that are changed meanwhile', { skip: missing('rsync') }, async (t)
       },
     );
 });
+
+t.test(
+  'a copy holds the read ids that are in names of folders, and nothing that is unfinished',
+  { skip: missing('rsync') },
+  async (t) => {
+    const dir = await tempDir(t);
+    const unfinished = `.tmp-nfs-${randomUUID()}`;
+    const deleted = `.tmp-nfs-${randomUUID()}-chosen`;
+    for (const folder of ['feed', unfinished, deleted]) {
+      await mkdir(join(dir, folder));
+      await writeFile(join(dir, folder, 'a.md'), 'a');
+      await writeFile(join(dir, folder, `.tmp-nfs-${randomUUID()}-a`), 'a');
+    }
+    const copy = join(await tempDir(t), 'copy');
+    await run('deploy/copy-files', [dir, copy]);
+    t.same((await readdir(copy, { recursive: true })).sort(), [deleted, 'feed', join('feed', 'a.md')]);
+  },
+);
