@@ -8,8 +8,8 @@ import { refuseDeep } from './members.ts';
 
 /** Larger bodies are read on a thread, because 256 KB of marks may take 200 ms. */
 const INLINE_MAX_BYTES = 16 * 1024;
-/** The most values of a body; senders tell of each commit and alert. */
-const MAX_VALUES = 20_000;
+/** The most values of a body: a push may name thousands of files. */
+const MAX_VALUES = 150_000;
 
 /** A request of a sender, as it can be copied to a thread. */
 export interface HookRequest {

@@ -96,7 +96,7 @@ export async function previewText(request: BodyRequest): Promise<Uint8Array> {
 
 /** The most values of a body: each is copied and checked several times, and each wrong one described. No operation needs as many. */
 const MAX_VALUES = 2_000;
-/** The most bytes outside of texts, and quotes in texts: looking at them takes about 10 ms. */
+/** The most bytes outside of texts, and quotes in texts: looking at them takes about 10 ms, and at backslashes less than the parsing. */
 const MAX_STEPS = 500_000;
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 /** Characters that begin a value. */

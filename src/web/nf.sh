@@ -3,7 +3,7 @@
 #
 # The name of a feed is the key to write to it. So names and passwords are arguments of no program, in no variable that
 # programs inherit, and in files that only their owner reads. In some shells (mksh, sh of OpenBSD) printf is a program, so it gets
-# no secret, and nothing that a note says: that goes into here-documents.
+# no secret, and nothing that a note says but an --alt, which is an argument of nf itself: that goes into here-documents.
 set -u
 umask 077
 # A variable that the caller exported would stay exported with its new value. With CDPATH, cd prints.

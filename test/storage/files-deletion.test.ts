@@ -45,7 +45,7 @@ t.test('a deletion that leaves files is no success, but the feed is gone', needs
   t.not(readIdIn(again.json.read_url), 'otters-left');
   const taken = await new FeedClient(service.url, 'other').post('x', { 'x-read-id': 'otters-left' });
   t.match(taken, { status: 409 }, 'the read id is not');
-  const lines = service.lines.filter(({ message }) => /cannot be removed/.test(message));
+  const lines = service.lines.filter(({ message }) => /cannot be finished/.test(message));
   t.match(lines, [{ level: 'warn', fields: { code: 'EROFS' } }]);
   t.notMatch(JSON.stringify(service.lines), client.name);
 

@@ -58,7 +58,7 @@ export const LICENSE_FILE = '.license';
 export const MARKS_FILE = '.marks';
 
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-const TEMP_NAME = new RegExp(`^\\.tmp-nfs-${UUID}(?:-(.+))?$`);
+const TEMP_NAME = new RegExp(`^\\.tmp-nfs-${UUID}(?:-([a-z0-9_-]{3,64}))?$`);
 const INTENT_NAME = new RegExp(`^\\.intent-nfs-${UUID}$`);
 /** Half written files and half removed feeds of the reference. */
 const LEFT_BY_REFERENCE = /^\.(?:[0-9a-f]{12}\.tmp|deleted-[0-9a-f]{12})$/;

@@ -39,11 +39,11 @@ export class Removals {
     } catch (error) {
       const code = errorCode(error);
       if (!this.#isClosed)
-        this.#log.warn('what is left of a deleted feed cannot be removed yet', { feed, code });
+        this.#log.warn('the removal of a deleted feed cannot be finished yet', { feed, code });
       this.#tryLater(path, last);
       throw new Refusal(
         'store_unavailable',
-        'The feed is deleted, but not all of its files are removed yet. The service will try again.',
+        'The feed is deleted, but its removal is not finished yet. The service will try again.',
         { cause: withoutPath(error) },
       );
     }
