@@ -5,11 +5,17 @@ import { type Answer, bodySize, type KeptBody, refusalAnswer } from './answer.ts
 import { httpDate, matchesETag, parseRange, settledAt, unchangedSince } from './conditional.ts';
 import type { Exchange } from './exchange.ts';
 import { type Headers, headers } from './headers.ts';
+import {
+  PIECE_BYTES,
+  pieceBuffer,
+  readFirst,
+  readInPieces,
+  readPart,
+  type StoredBody,
+} from './stored-body.ts';
 
 /** Smaller bodies fit into one packet with their headers, bytes. */
 export const COMPRESS_MIN_BYTES = 1024;
-/** The most that one reader holds of a stored body, however slow, bytes. */
-const PIECE_BYTES = 256 * 1024;
 /** Our content codings, best first. */
 const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
@@ -19,13 +25,6 @@ const COMPRESSORS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
 /** Compresses a body that is compressed once for all requests: at the levels of Node, on a thread of libuv. */
 export function compressOnce(bytes: Uint8Array, coding: Coding): Promise<Uint8Array> {
   return COMPRESSORS[coding](bytes);
-}
-
-/** A body that is read when it is asked for. */
-export interface StoredBody {
-  readonly size: number;
-  /** Bytes `start` (inclusive) to `end` (exclusive), in pieces whose memory may be used again. */
-  read(start: number, end: number): AsyncIterable<Uint8Array>;
 }
 
 interface RepresentationOptions {
@@ -144,9 +143,14 @@ export class Representation {
     const { body } = this.#options;
     if (body instanceof Uint8Array)
       return variant.pending ?? this.#await(variant, this.#encode(variant, body));
-    const { headers } = variant;
-    const loading = isHead ? undefined : this.#load(body);
-    return loading ?? this.#stream({ status: 200, headers }, body, { start: 0, end: body.size }, isHead);
+    const answer = { status: 200, headers: variant.headers };
+    // A byte shows whether it can be read.
+    if (isHead)
+      return readFirst(body, Math.min(1, body.size)).then(() => ({
+        ...answer,
+        body: this.#bodyOf(0, body.size),
+      }));
+    return this.#load(body) ?? this.#stream(answer, body, { start: 0, end: body.size });
   }
 
   /** Loads a stored body, once for all who ask meanwhile; undefined if it must be read for each of them. */
@@ -282,26 +286,23 @@ export class Representation {
     answer: Pick<Answer, 'status' | 'headers'>,
     body: StoredBody,
     { start, end }: { readonly start: number; readonly end: number },
-    isHead = false,
   ): Promise<Answer> {
-    const pieces = this.#pieces(body, start, isHead ? Math.min(start + 1, end) : end);
+    const pieces = readInPieces(body, start, end, pieceBuffer(end - start));
     const first = await pieces.next();
     return { ...answer, body: { size: end - start, chunks: prependChunk(first, pieces) } };
   }
 
-  /**
-   * The pieces of a part, each valid until the next is asked for. Each is read by itself, because a store has few places for
-   * readers, and a slow one would keep one of them.
-   */
+  /** See `readInPieces`. Who still reads what has left the cache is slow. */
   async *#pieces(body: StoredBody, start: number, end: number): AsyncGenerator<Uint8Array> {
-    const buffer = new Uint8Array(Math.min(PIECE_BYTES, end - start));
-    for (let at = start; at < end; at += PIECE_BYTES) {
-      const to = Math.min(at + PIECE_BYTES, end);
-      const piece = buffer.subarray(0, to - at);
-      if (this.#bytes === undefined) await readPart(body, at, to, piece);
-      else piece.set(this.#bytes.subarray(at, to));
+    const buffer = pieceBuffer(end - start);
+    let at = start;
+    while (this.#bytes !== undefined && at < end) {
+      const piece = buffer.subarray(0, end - at);
+      piece.set(this.#bytes.subarray(at, at + piece.length));
+      at += piece.length;
       yield piece;
     }
+    yield* readInPieces(body, at, end, buffer, true);
   }
 }
 
@@ -312,25 +313,6 @@ function addLastModified(variant: Variant, lastModified: number): void {
   variant.headers = variant.headers.concat(field);
   variant.notModified = { ...notModified, headers: notModified.headers.concat(field) };
   if (full !== undefined) variant.full = { ...full, headers: variant.headers };
-}
-
-/** The first `size` bytes of a body. */
-export function readFirst(body: Pick<StoredBody, 'read'>, size: number): Promise<Uint8Array<ArrayBuffer>> {
-  return readPart(body, 0, size);
-}
-
-async function readPart(
-  body: Pick<StoredBody, 'read'>,
-  start: number,
-  end: number,
-  bytes = new Uint8Array(end - start),
-): Promise<Uint8Array<ArrayBuffer>> {
-  let at = 0;
-  for await (const piece of body.read(start, end)) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes.subarray(0, at);
 }
 
 export async function* prependChunk(

@@ -4,7 +4,7 @@ import { type NoteFile, noteFile, parseNoteFile } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import { HEAD_BYTES, type PixelSize, pixelSize } from '../feeds/picture-bytes.ts';
 import { fileUrl } from '../feeds/urls.ts';
-import { readFirst } from '../http/representation.ts';
+import { readFirst } from '../http/stored-body.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { ReadPlace } from './views/document.ts';
 
