@@ -9,6 +9,7 @@ import { exportFeed } from '../read/feed-export.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { feedCondition } from '../requests/conditions.ts';
 import { refuseUnlessZip } from '../requests/content-type.ts';
+import { refuseLargeBody } from '../requests/multipart.ts';
 import { rulesOf } from './note-operations.ts';
 import { type Admitted, type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, type OperationDocs } from './operation-docs.ts';
@@ -36,6 +37,7 @@ export function transferOperations(parts: OperationParts): DescribedOperation[] 
       { access: 'reader', docs: EXPORT },
       async (exchange, { feed }) => {
         const pieces = exportFeed(parts.storage, existing(feed, 'feed'));
+        if (exchange.isHead) return zipAnswer(exchange, pieces, () => {});
         const transfer = exports.take(exchange.client, () => exchange.breakOff());
         return zipAnswer(exchange, transfer.send(pieces), () => exports.free(transfer));
       },
@@ -86,6 +88,7 @@ async function importZip(
     exchange.header('x-read-id') ?? '',
     feedCondition(exchange),
   );
+  refuseLargeBody(exchange, MAX_ZIP_BYTES);
   const transfer = imports.take(exchange.client, () => exchange.refuseBody(new Refusal('timeout', TOO_SLOW)));
   try {
     const pieces = transfer.receive(exchange.pieces(MAX_ZIP_BYTES));

@@ -1,30 +1,33 @@
+import { LRUCache } from 'lru-cache';
 import { Refusal } from '../refusals.ts';
 
 /** The slowest average pace of a transfer whose place somebody else needs, bytes per second: half of what a line of 1 Mbit/s has. */
 const LEAST_PACE = 64 * 1024;
 /** A transfer has no average until the service has waited so long for its client, ms. */
 const GRACE_MS = 20_000;
+const GAVE_WAY_MS = 3_600_000;
 
 /** Places for transfers, which take long and much room: a number of them at once, half of them for one client. */
 export class TransferPlaces {
   readonly #most: number;
   readonly #taken = new Set<Transfer>();
+  /** Clients that gave way lately. They take no place of others, or slow ones would end each other's transfers for ever. */
+  readonly #gaveWay = new LRUCache<string, true>({ max: 10_000, ttl: GAVE_WAY_MS });
 
   constructor(most: number) {
     this.#most = most;
   }
 
   /**
-   * Takes a place for a client. If none is left, the slowest transfer is given up if it is slower than 64 KiB/s on average, so that
+   * Takes a place for a client. If all are taken, the slowest transfer is given up if it is slower than 64 KiB/s on average, so that
    * slow ones are kept as long as nobody needs their places.
    * @param giveUp ends the transfer while it waits for its client
    * @throws Refusal `busy`
    */
   take(client: string, giveUp: () => void): Transfer {
-    const all = [...this.#taken];
-    const own = all.filter((transfer) => transfer.client === client);
-    const inTheWay = own.length >= this.#most / 2 ? own : all.length >= this.#most ? all : [];
-    if (inTheWay.length > 0) this.#giveUpSlowest(inTheWay);
+    const own = [...this.#taken].filter((transfer) => transfer.client === client);
+    if (own.length >= this.#most / 2) throw busy();
+    if (this.#taken.size >= this.#most) this.#giveUpSlowest(client);
     const transfer = new Transfer(client, giveUp);
     this.#taken.add(transfer);
     return transfer;
@@ -35,15 +38,19 @@ export class TransferPlaces {
     this.#taken.delete(transfer);
   }
 
-  #giveUpSlowest(transfers: readonly Transfer[]): void {
-    const slowest = transfers.reduce((slower, one) => (one.pace < slower.pace ? one : slower));
-    if (slowest.pace >= LEAST_PACE)
-      throw new Refusal('busy', 'Too many feeds come or go at once. Try again when one is done.', {
-        retryAfter: 30,
-      });
+  #giveUpSlowest(client: string): void {
+    const slowest = [...this.#taken].reduce((slower, one) => (one.pace < slower.pace ? one : slower));
+    if (slowest.pace >= LEAST_PACE || this.#gaveWay.has(client)) throw busy();
+    this.#gaveWay.set(slowest.client, true);
     this.#taken.delete(slowest);
     slowest.giveUp();
   }
+}
+
+function busy(): Refusal {
+  return new Refusal('busy', 'Too many feeds come or go at once. Try again when one is done.', {
+    retryAfter: 30,
+  });
 }
 
 /** A zip on its way from or to a client. */
@@ -67,9 +74,8 @@ export class Transfer {
     return ms < GRACE_MS ? Number.POSITIVE_INFINITY : (this.#bytes / ms) * 1000;
   }
 
-  /** The same pieces, which come from the client. */
+  /** The same pieces, which come from the client. The first may have waited for memory. */
   async *receive(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    this.#wait();
     for await (const piece of pieces) {
       this.#goOn();
       this.#bytes += piece.length;
@@ -94,7 +100,8 @@ export class Transfer {
   }
 
   #goOn(): void {
-    this.#waitedMs += performance.now() - this.#waitsSince!;
+    if (this.#waitsSince === undefined) return;
+    this.#waitedMs += performance.now() - this.#waitsSince;
     this.#waitsSince = undefined;
   }
 }

@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 const ZIP = zipOf([{ name: 'a.md' }]);
 const BIG = zipOf([{ name: 'b.md' }, { name: 'c.txt', bytes: Buffer.alloc(64 * MIB), method: 0 }]);
 const GAVE_WAY = { status: 408, code: 'timeout', error: /somebody else needs the place/ };
-const [SLOW, FAST, OTHER] = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
+const [SLOW, FAST, OTHER, NEW] = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5'];
 
 /**
  * By how much the clock is put forward at once, in ms, and the bytes of an upload for each time: so that an upload is slow, but
@@ -95,11 +95,21 @@ t.test('a slow import gives way to another, and one that is fast enough does not
   });
   t.ok(hasPlace);
   t.match(await slow.refusal(), GAVE_WAY);
+
+  const next = await Upload.begin(t, service, OTHER, BIG);
+  t.ok(await eventually(async () => (await statusFor(t, service, NEW)) === 503));
+  for (let step = 0; step < 4; step += 1) {
+    await Promise.all([next.send(SENT), fast.send(SENT)]);
+    forward(STEP);
+    t.equal(await statusFor(t, service, SLOW), 503, 'who gave way does not make others give way');
+  }
+  t.equal(await statusFor(t, service, NEW), 200);
+  t.match(await next.refusal(), GAVE_WAY);
   t.equal((await fast.answer()).status, 200);
 });
 
 t.test(
-  'a slow import is kept while nobody else needs its place, and else gives way also to its client',
+  'a slow import is kept while nobody else needs its place, also if its client begins another',
   async (t) => {
     const service = await start(t);
     const forward = clock(t);
@@ -110,8 +120,8 @@ t.test(
       forward(STEP);
       t.equal(await statusFor(t, service, OTHER), 200, 'there is another place');
     }
-    t.ok(await eventually(async () => (await statusFor(t, service, SLOW)) === 200));
-    t.match(await slow.refusal(), GAVE_WAY);
+    t.equal(await statusFor(t, service, SLOW), 503);
+    t.equal((await slow.answer()).status, 200);
   },
 );
 
