@@ -5,7 +5,7 @@ import type { FeedName } from '../../src/feeds/names.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
-import { Reconciler } from '../../src/storage/files/reconciler.ts';
+import { type FileSeen, Reconciler } from '../../src/storage/files/reconciler.ts';
 import { UNSEEN } from '../../src/storage/files/stamp.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import { eventually } from '../support/eventually.ts';
@@ -87,6 +87,19 @@ t.test(
     t.same([files().settings.title, files().passwordHash], ['T', 'another hash']);
   },
 );
+
+t.test('a report that fails after a newer one of its file does not take its place', async (t) => {
+  const locks = new FailingLock(0, new Refusal('store_unavailable', 'Away.'));
+  const { dir, index, reconciler } = await reconciling(t, locks);
+  await reconciler.whenIdle();
+  await writeFile(join(dir, name, 'a.md'), 'a');
+  locks.failures = 2;
+  const failing = (seen: FileSeen) => reconciler.look(name, [{ ...seen, file: '.feed.json' }, seen]);
+  const seen = { feed: name, file: 'a.md', first: false };
+  await failing({ ...seen, stamp: { mtimeMs: 1, size: 1 } });
+  await failing({ ...seen, stamp: undefined });
+  t.ok(await eventually(() => index.get(name)?.notes.size === 1));
+});
 
 t.test('an error of ours is told, and holds up nothing', async (t) => {
   const locks = new FailingLock(1, new TypeError('a mistake'));

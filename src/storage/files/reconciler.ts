@@ -112,7 +112,7 @@ export class Reconciler {
       if (this.#failed.size === 0)
         this.#parts.log.error('a change by hand could not be taken in', { feed: seen[0]?.feed, err });
       if (!(err instanceof Refusal)) return;
-      for (const one of seen) this.#failed.set(pathOf(one), one);
+      for (const one of seen) this.#failed.set(pathOf(one), unconditional(one));
       if (this.#isStopped) return;
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined;
@@ -282,6 +282,11 @@ function withReported(known: FeedFiles, found: FeedFiles, reports: readonly File
     passwordHash: by(PASSWORD_FILE).passwordHash,
     ...(license && { license }),
   };
+}
+
+/** The report that is retried: an older one, which may fail later, must not say instead of a newer one that a file is as it was. */
+function unconditional(one: Seen): Seen {
+  return 'file' in one ? { ...one, stamp: UNSEEN, first: false } : one;
 }
 
 function pathOf(one: Seen): string {
