@@ -5,15 +5,10 @@ import { type Answer, bodySize, type KeptBody, refusalAnswer } from './answer.ts
 import { httpDate, matchesETag, parseRange, settledAt, unchangedSince } from './conditional.ts';
 import type { Exchange } from './exchange.ts';
 import { type Headers, headers } from './headers.ts';
-import {
-  PIECE_BYTES,
-  pieceBuffer,
-  readFirst,
-  readInPieces,
-  readPart,
-  type StoredBody,
-} from './stored-body.ts';
+import { PIECE_BYTES, readFirst, readInPieces, readPart, type StoredBody } from './stored-body.ts';
 
+/** The most that one reader copies of a body that is in memory, bytes. */
+const KEPT_PIECE_BYTES = 64 * 1024;
 /** Smaller bodies fit into one packet with their headers, bytes. */
 export const COMPRESS_MIN_BYTES = 1024;
 /** Our content codings, best first. */
@@ -77,10 +72,10 @@ export class Representation {
   #bytes: Uint8Array | undefined;
   #size = 0;
 
-  constructor(options: RepresentationOptions) {
+  constructor({ loaded, ...options }: RepresentationOptions) {
     this.#options = options;
     this.#identity = this.#variant(undefined);
-    const { body, loaded } = options;
+    const { body } = options;
     const isHeld = body instanceof Uint8Array;
     this.#bytes = isHeld ? body : loaded;
     if (this.#bytes !== undefined) this.#fill(this.#identity, isHeld ? body : this.#bodyOf(0, body.size));
@@ -287,22 +282,22 @@ export class Representation {
     body: StoredBody,
     { start, end }: { readonly start: number; readonly end: number },
   ): Promise<Answer> {
-    const pieces = readInPieces(body, start, end, pieceBuffer(end - start));
+    const pieces = readInPieces(body, start, end);
     const first = await pieces.next();
     return { ...answer, body: { size: end - start, chunks: prependChunk(first, pieces) } };
   }
 
-  /** See `readInPieces`. Who still reads what has left the cache is slow. */
+  /** Copies, or a slow reader would keep all of what leaves the cache; small ones, because many may read what is in it. */
   async *#pieces(body: StoredBody, start: number, end: number): AsyncGenerator<Uint8Array> {
-    const buffer = pieceBuffer(end - start);
     let at = start;
+    const buffer = new Uint8Array(Math.min(KEPT_PIECE_BYTES, end - start));
     while (this.#bytes !== undefined && at < end) {
       const piece = buffer.subarray(0, end - at);
       piece.set(this.#bytes.subarray(at, at + piece.length));
       at += piece.length;
       yield piece;
     }
-    yield* readInPieces(body, at, end, buffer, true);
+    yield* readInPieces(body, at, end);
   }
 }
 

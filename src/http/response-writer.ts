@@ -4,7 +4,7 @@ import { type Answer, bodySize, type KeptBody, type LiveBody, refusalAnswer } fr
 import { BodyWriter } from './body-writer.ts';
 import type { Exchange, Operation, Outcome, ServerContext } from './exchange.ts';
 import { LiveWriter } from './live-writer.ts';
-import { ClientGone } from './upload.ts';
+import { ClientGone, LINGER_MS } from './upload.ts';
 import { type HttpResponse, writeLast } from './uws.ts';
 
 /** The binding closes connections that are idle for 10 s, so a pause at this interval resets its timer, ms. */
@@ -132,7 +132,7 @@ export class ResponseWriter {
   /** The binding closes a connection that its client ends right behind a long answer, with what is unread of the body. */
   #afterBody(answer: Answer): void {
     this.#keepRunning();
-    this.#exchange.upload!.whenEnded(() => this.#afterParsing(answer));
+    this.#exchange.upload!.whenEnded(() => this.#afterParsing(answer), LINGER_MS);
   }
 
   /** What is sent as a body. */

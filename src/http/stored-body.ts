@@ -10,11 +10,6 @@ export interface StoredBody {
   read(start: number, end: number): AsyncIterable<Uint8Array>;
 }
 
-/** A buffer for the pieces of so many bytes. */
-export function pieceBuffer(size: number): Uint8Array {
-  return new Uint8Array(Math.min(PIECE_BYTES, size));
-}
-
 /** The first `size` bytes of a body. */
 export function readFirst(body: Pick<StoredBody, 'read'>, size: number): Promise<Uint8Array<ArrayBuffer>> {
   return readPart(body, 0, size);
@@ -36,19 +31,18 @@ export async function readPart(
 }
 
 /**
- * The same in pieces, each in the buffer and valid until the next is asked for. While a slow reader asks for none, nothing is held
- * but the buffer: what has been read ahead is dropped, and so is the place for readers, of which a store has few. From then on
- * each piece is read by itself.
- * @param isSlow whether the reader is known to be slow
+ * The same in pieces, each valid until the next is asked for. While a slow reader asks for none, nothing is held but one piece: what
+ * has been read ahead is dropped, and so is the place for readers, of which a store has few. From then on each piece is read by
+ * itself.
  */
 export async function* readInPieces(
   body: Pick<StoredBody, 'read'>,
   start: number,
   end: number,
-  buffer: Uint8Array,
-  isSlow = false,
+  pieceBytes = PIECE_BYTES,
 ): AsyncGenerator<Uint8Array> {
-  let readsEach = isSlow;
+  const buffer = new Uint8Array(Math.min(pieceBytes, end - start));
+  let readsEach = false;
   for (let at = start, from = -1; at < end && at !== from; ) {
     from = at;
     const reading = body

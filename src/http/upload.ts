@@ -19,7 +19,7 @@ export class ClientGone extends Error {
  * discards the answer. Enough for the biggest form. It is over, too, when nothing has come for a while.
  */
 const LINGER_BYTES = 64 * 1024 * 1024;
-const LINGER_MS = 5_000;
+export const LINGER_MS = 5_000;
 const QUIET_MS = 200;
 
 /** Shared by all uploads. */
@@ -143,8 +143,11 @@ export class Upload {
     this.#resume();
   }
 
-  /** Calls back once, at the end of the discarded body or at the first limit, which is looked at now and then. */
-  whenEnded(callback: () => void): void {
+  /**
+   * Calls back once, at the end of the discarded body or at the first limit, which is looked at now and then.
+   * @param quietMs such a limit: so long nothing has come, ms
+   */
+  whenEnded(callback: () => void, quietMs = QUIET_MS): void {
     const [limit, end] = [this.received + LINGER_BYTES, performance.now() + LINGER_MS];
     const done = () => {
       this.#onEnded = undefined;
@@ -156,7 +159,7 @@ export class Upload {
       else lookLater();
     };
     // Timers fire before I/O, so without `setImmediate` pending bytes would look like silence.
-    const lookLater = (before = this.received) => setTimeout(() => setImmediate(look, before), QUIET_MS);
+    const lookLater = (before = this.received) => setTimeout(() => setImmediate(look, before), quietMs);
     this.#onEnded = done;
     lookLater();
   }

@@ -70,7 +70,8 @@ export class ReadCache {
       noDisposeOnSet: true,
       dispose: ({ representation, views }, key, reason) => {
         if (reason === 'evict') this.#evictions += 1;
-        representation.release();
+        // Whoever reads from a cache that a failing storage has switched off could get nothing more from that.
+        if (this.#isEnabled) representation.release();
         this.#guests.delete(key);
         views.keys.delete(key);
         this.#forgetIfEmpty(views);

@@ -351,13 +351,13 @@ t.test('a body that leaves its cache is not held by its answers, which read the 
   one.release();
   t.equal(one.size, 0);
   for (const { body } of [whole, part]) t.equal((body as KeptBody).bytes(), undefined);
-  t.equal((await rest.next()).value?.length, 256 * 1024);
+  await rest.next();
   t.same(reads.splice(0), [
     [0, size],
-    [256 * 1024, 512 * 1024],
+    [64 * 1024, size],
   ]);
   t.equal((await collect(part)).length, 999_900);
-  t.equal(reads.splice(0).length, 4);
+  t.same(reads.splice(0), [[100, 1_000_000]]);
   t.equal((await collect(await one.answer(request()))).length, size);
   t.equal(one.size, 0, 'nor is it kept again');
 });
