@@ -234,8 +234,8 @@ export class SimulatedDisk {
   }
 
   /**
-   * The power was cut: of what was done in a folder since its last sync any selection is there, or the first part, and
-   * of a file whose bytes were not synced any part.
+   * The power was cut: of what was done in a folder since its last sync any selection is there, with the first of the renames, or
+   * the first part, and of a file whose bytes were not synced any part.
    */
   cutPower(chance: Chance): void {
     this.closeAll();
@@ -308,6 +308,10 @@ export class SimulatedDisk {
   }
 }
 
+function isRename({ removed, added }: Step): boolean {
+  return removed !== undefined && added !== undefined;
+}
+
 /** Copies the files that are left after a power cut. */
 class PowerCut {
   readonly #random: Chance;
@@ -322,9 +326,9 @@ class PowerCut {
 
   folder(folder: FolderInode): FolderInode {
     const names = new Map(folder.synced);
-    const end = this.#keepsOrder ? this.#random.below(folder.steps.length + 1) : folder.steps.length;
-    for (const step of folder.steps.slice(0, end))
-      if (this.#keepsOrder || this.#random.chance(0.5)) apply(names, step);
+    const end = this.#random.below(folder.steps.length + 1);
+    for (const [n, step] of folder.steps.entries())
+      if (this.#keepsOrder || isRename(step) ? n < end : this.#random.chance(0.5)) apply(names, step);
     const kept: Names = new Map();
     for (const [name, inode] of [...names].reverse()) {
       // A folder has one name.
