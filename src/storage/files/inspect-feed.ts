@@ -180,5 +180,5 @@ function whyOf(error: unknown): string {
 function holderAmong(ofKey: readonly Mark[]): NoteFile {
   const marks = new Marks();
   for (const mark of ofKey) marks.set(mark);
-  return marks.holderOf(ofKey[0]!.key!, Date.now())!;
+  return marks.holdersOf(ofKey[0]!.key!, Date.now())[0]!;
 }

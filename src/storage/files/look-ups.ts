@@ -47,12 +47,15 @@ export function withHolder<T>(
 ): Promise<T> {
   return parts.locks.exclusive(`${feed.name}/${key}`, async () => {
     await parts.keeper.whenMarked(feed);
-    const file = feed.marks?.holderOf(key, now);
-    const { id, type } = (file && parseNoteFile(file)) ?? {};
-    if (!id) return step();
-    return withNote(parts, feed, { ...command, id, type }, (named) =>
-      step(named?.note.meta.key === key ? named : undefined),
-    );
+    for (const file of feed.marks?.holdersOf(key, now) ?? []) {
+      const { id, type } = parseNoteFile(file)!;
+      // Somebody may have just removed it, or changed its key, while another has the key.
+      const held = await withNote(parts, feed, { ...command, id, type }, async (named) =>
+        named?.note.meta.key === key ? { done: await step(named) } : undefined,
+      );
+      if (held) return held.done;
+    }
+    return step();
   });
 }
 
@@ -77,7 +80,7 @@ export async function presentOf(
     if (feed.notes.get(file) || (await isThere(join(dir, feed.name, file)))) present.add(file);
     if (meta.key === undefined) continue;
     await keeper.whenMarked(feed);
-    if (feed.marks?.holderOf(meta.key, now)) heldKeys.add(meta.key);
+    if (feed.marks?.holdersOf(meta.key, now).length) heldKeys.add(meta.key);
   }
   return { present, heldKeys };
 }

@@ -26,7 +26,7 @@ export class Marks {
   /** Sorted as notes are, but by the moment when each expires. */
   readonly #list = new NoteList();
   readonly #keys = new Map<NoteFile, string>();
-  /** By key: more than one only if somebody has written it by hand. */
+  /** By key: more than one only if somebody has written it by hand, or has just removed one. */
   readonly #files = new Map<string, readonly NoteFile[]>();
 
   get size(): number {
@@ -38,10 +38,11 @@ export class Marks {
     return this.#list.getAsked(file)?.createdAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The note that has a key: of several one that has not expired, the first by name. */
-  holderOf(key: string, now: number): NoteFile | undefined {
-    const files = this.#files.get(key)?.toSorted();
-    return files?.find((file) => this.expiryOf(file) > now) ?? files?.[0];
+  /** The notes that have a key: first those that have not expired, each by name. */
+  holdersOf(key: string, now: number): NoteFile[] {
+    const files = this.#files.get(key)?.toSorted() ?? [];
+    const isExpired = (file: NoteFile) => this.expiryOf(file) <= now;
+    return [...files.filter((file) => !isExpired(file)), ...files.filter(isExpired)];
   }
 
   /** At most so many of the notes that have expired, those that expired first. */
