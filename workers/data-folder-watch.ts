@@ -6,7 +6,7 @@ import { toFailure } from '../src/storage/failures.ts';
 import { collectGarbage, heapSize } from '../src/storage/files/collect-garbage.ts';
 import { asRefusal, isGone } from '../src/storage/files/failures.ts';
 import { findMarks } from '../src/storage/files/find-marks.ts';
-import type { MarksOrder } from '../src/storage/files/mark-keeper.ts';
+import type { ListOrder, MarksOrder } from '../src/storage/files/mark-keeper.ts';
 import { feedsAmong, isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
 import type { FileSeen, FolderSeen } from '../src/storage/files/reconciler.ts';
 import { WATCHED_RECORD_FILES } from '../src/storage/files/record-lines.ts';
@@ -69,9 +69,13 @@ export class DataFolderWatch {
     this.#tick();
   }
 
-  take(order: LookOrder | MarksOrder): void {
+  take(order: LookOrder | ListOrder | MarksOrder): void {
     if ('marksOf' in order) {
       void this.#findMarks(order);
+      return;
+    }
+    if ('listOf' in order) {
+      this.#folders.get(order.listOf)?.listAgain();
       return;
     }
     const { feeds, anew } = order;

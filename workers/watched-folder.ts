@@ -58,6 +58,11 @@ export class WatchedFolder {
     return stats.mtimeMs === this.#listedMtimeMs || performance.now() < this.#mayListAt ? 'same' : 'changed';
   }
 
+  /** Its time is no proof any more that nothing came or went. */
+  listAgain(): void {
+    this.#listedMtimeMs = Number.NaN;
+  }
+
   /** Lists the folder again; returns the files that came or went. Throws if the folder is gone. */
   compareListing(): (FileSeen | undefined)[] {
     const listing = this.#listing;

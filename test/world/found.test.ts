@@ -114,6 +114,36 @@ t.test('a look that fails hides no change by hand from the watch', async (t) => 
   t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 6 }, first: false }]);
 });
 
+t.test('a key whose note was removed by hand just before names the note that was made since', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  const keyed = { key: 'k', posted: { hash: 'h' } };
+  const first = await computer.until(postText(storage, keyed));
+  computer.disk.placeByHand(`${DATA}/feed/${first}.md`, undefined);
+  await computer.until(postText(storage, keyed));
+  const count = await countOf(storage);
+  await computer.until(postText(storage, keyed));
+  t.equal(await countOf(storage), count, 'not a third one');
+});
+
+t.test('a folder whose time is set back is listed again', async (t) => {
+  const computer = start(t);
+  computer.disk.makeFolder(`${DATA}/feed`);
+  const folder = new WatchedFolder(DATA, name);
+  await computer.until(later(computer, 10_000));
+  folder.compareListing();
+  computer.disk.placeByHand(`${DATA}/feed/a.md`, Buffer.from('a'));
+  computer.disk.setTimesOf(`${DATA}/feed`, 0);
+  folder.compareListing();
+  computer.disk.placeByHand(`${DATA}/feed/b.md`, Buffer.from('b'));
+  computer.disk.setTimesOf(`${DATA}/feed`, 0);
+  t.equal(folder.look(), 'same');
+  folder.listAgain();
+  t.equal(folder.look(), 'changed');
+  t.match(folder.compareListing(), [{ file: 'b.md' }]);
+});
+
 t.test('names that somebody closes by hand while the file cannot be read are closed later', async (t) => {
   const computer = start(t);
   const storage = (await computer.until(openOn(computer, DATA)))!;

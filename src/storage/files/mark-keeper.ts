@@ -37,7 +37,12 @@ export interface MarksOrder {
   readonly look: number;
 }
 
-/** Its answer, in parts. */
+/** Asks the watch to list the folder of a feed again, although it may have the same time as before. */
+export interface ListOrder {
+  readonly listOf: FeedName;
+}
+
+/** The answer to a `MarksOrder`, in parts. */
 export interface MarksNotice {
   readonly kind: 'marks';
   readonly look: number;
@@ -67,7 +72,7 @@ interface KeeperParts {
  */
 export class MarkKeeper {
   readonly #parts: KeeperParts;
-  readonly #order: (order: MarksOrder) => void;
+  readonly #order: (order: MarksOrder | ListOrder) => void;
   readonly #looks = new Map<number, Look>();
   readonly #urgent = new Map<IndexedFeed, Promise<void>>();
   /** The size of `.marks` of a feed as it was last read or written. */
@@ -78,7 +83,7 @@ export class MarkKeeper {
   #count = 0;
   #failed: Error | undefined;
 
-  constructor(parts: KeeperParts, order: (order: MarksOrder) => void) {
+  constructor(parts: KeeperParts, order: (order: MarksOrder | ListOrder) => void) {
     this.#parts = parts;
     this.#order = order;
   }
@@ -226,7 +231,9 @@ export class MarkKeeper {
       lines: before.lines + files.length + 1,
     });
     // The time of the folder is that of the feed's last change.
-    if (isWhole && feed.record().version === version)
-      await utimes(folder, new Date(), fileTime(changedAt)).catch(() => {});
+    if (!isWhole || feed.record().version !== version) return;
+    await utimes(folder, new Date(), fileTime(changedAt)).catch(() => {});
+    // What came by hand meanwhile has given the folder another time, which is lost now.
+    this.#order({ listOf: feed.name });
   }
 }

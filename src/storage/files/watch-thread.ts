@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { FeedName } from '../../feeds/names.ts';
 import { THREAD_HEAP } from '../thread-calls.ts';
-import type { MarksNotice, MarksOrder } from './mark-keeper.ts';
+import type { ListOrder, MarksNotice, MarksOrder } from './mark-keeper.ts';
 import type { FileSeen, FolderSeen } from './reconciler.ts';
 
 /** What a watch of the data folder is started with. */
@@ -50,7 +50,7 @@ interface WatchListener {
 export interface FolderWatch {
   /** Settles when it watches: it tells of every later change. */
   start(task: WatchTask, listener: WatchListener): Promise<void>;
-  order(order: LookOrder | MarksOrder): void;
+  order(order: LookOrder | ListOrder | MarksOrder): void;
   close(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export class WatchThread implements FolderWatch {
     this.#isKept = true;
   }
 
-  order(order: LookOrder | MarksOrder): void {
+  order(order: LookOrder | ListOrder | MarksOrder): void {
     this.#worker?.postMessage(order);
   }
 
