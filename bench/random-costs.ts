@@ -1,7 +1,7 @@
 /**
- * What requests with something large in them (swollen.ts) cost the event loop, and what the reads cost that follow a post of
- * such a thing: prints each that takes more CPU time of the loop than a bound, and what it takes if it is sent again twice. CPU
- * time is that of the kernel's scheduler, so other work of the machine hardly shows. Needs Linux (/proc).
+ * Measures how much CPU time of the event loop requests take that have one very large value (swollen.ts). After a post of such a
+ * value it measures the reads of the note, too. It prints each request that takes more than a bound, with the times of two
+ * repetitions. The kernel's scheduler counts the CPU time, so other work of the machine hardly shows. Needs Linux (/proc).
  *
  * `node bench/random-costs.ts --minutes 10 --bound 40 --seed 1`: how long, from how many ms on, and what repeats a run.
  */
@@ -133,7 +133,7 @@ function cpu(): Cost {
       all += ms;
       if (task === String(server.pid)) loop = ms;
     } catch {
-      // A thread that has just ended.
+      // The thread has ended since its folder was listed.
     }
   }
   return { loop, all, passed: performance.now() };
@@ -144,7 +144,7 @@ function get(path: string): FuzzRequest {
   return { method: 'GET', path, headers, body: Buffer.alloc(0), framing: 'length', at: 0 };
 }
 
-/** All ways to read a note that was posted. */
+/** The paths of all views that show a posted note. */
 function readsOf({ body }: RawResponse): string[] {
   const { url, id, file, read_url } = JSON.parse(body.toString()) as Record<string, string | null>;
   if (!url || !id) return [];

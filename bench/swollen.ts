@@ -30,7 +30,7 @@ const PAIRS = [
   ['- ', '\n'],
 ] as const;
 
-/** How much a place takes, bytes. */
+/** The largest value that each part of a request may have, bytes. */
 const LIMITS = { path: 7_000, query: 12_000, header: 14_000, text: 100 * 1024, body: 1024 * 1024 };
 
 const QUERIES = [

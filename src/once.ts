@@ -16,7 +16,7 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** A call while the work is done for an earlier one gets the same result, whatever its arguments; a later one does it again. */
+/** Calls that come while the work runs share its result, whatever their arguments. A later call runs it again. */
 export function joined<A extends readonly unknown[], T>(
   work: (...args: A) => Promise<T>,
 ): (...args: A) => Promise<T> {

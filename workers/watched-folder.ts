@@ -58,7 +58,7 @@ export class WatchedFolder {
     return stats.mtimeMs === this.#listedMtimeMs || performance.now() < this.#mayListAt ? 'same' : 'changed';
   }
 
-  /** Its time is no proof any more that nothing came or went. */
+  /** Makes the next look list the folder, because its time does not show any more whether something came or went. */
   listAgain(): void {
     this.#listedMtimeMs = Number.NaN;
   }

@@ -16,7 +16,7 @@ export const HEAD_BYTES = 256 * 1024;
 
 /** Where a JPEG has the length of its first segment. */
 const FIRST_LENGTH = 4;
-/** The byte that each marker of a JPEG begins with. */
+/** Every marker of a JPEG begins with this byte. */
 const MARKER = 0xff;
 /** The second bytes of the markers before a frame, which says the size. */
 const FRAMES = new Set([0xc0, 0xc1, 0xc2]);

@@ -25,7 +25,7 @@ export class BodyWriter {
 
   /**
    * @param size of the whole body, of which `tryEnd` may have sent a part; undefined for a chunked answer
-   * @param rest what of it is not sent, if that is in memory
+   * @param rest the part of the body that is not sent yet, if it is in memory
    */
   constructor(res: HttpResponse, size: number | undefined, rest?: Uint8Array) {
     this.#res = res;

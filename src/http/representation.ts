@@ -139,7 +139,7 @@ export class Representation {
     if (body instanceof Uint8Array)
       return variant.pending ?? this.#await(variant, this.#encode(variant, body));
     const answer = { status: 200, headers: variant.headers };
-    // A byte shows whether it can be read.
+    // The first byte is read, so that a file which cannot be read is refused.
     if (isHead)
       return readFirst(body, Math.min(1, body.size)).then(() => ({
         ...answer,
@@ -287,7 +287,10 @@ export class Representation {
     return { ...answer, body: { size: end - start, chunks: prependChunk(first, pieces) } };
   }
 
-  /** Copies, or a slow reader would keep all of what leaves the cache; small ones, because many may read what is in it. */
+  /**
+   * The pieces are copies, because a slow reader of the body itself would hold all of it after it has left the cache. They are
+   * small, because many clients may read a body that is in the cache.
+   */
   async *#pieces(body: StoredBody, start: number, end: number): AsyncGenerator<Uint8Array> {
     let at = start;
     const buffer = new Uint8Array(Math.min(KEPT_PIECE_BYTES, end - start));

@@ -144,8 +144,8 @@ export class Upload {
   }
 
   /**
-   * Calls back once, at the end of the discarded body or at the first limit, which is looked at now and then.
-   * @param quietMs such a limit: so long nothing has come, ms
+   * Calls back once: when the discarded body has ended, or when a limit is reached. Limits are checked now and then.
+   * @param quietMs one of the limits: for so long nothing has come, ms
    */
   whenEnded(callback: () => void, quietMs = QUIET_MS): void {
     const [limit, end] = [this.received + LINGER_BYTES, performance.now() + LINGER_MS];
@@ -199,7 +199,7 @@ export class Upload {
     if (isTooSlow) this.fail(new Refusal('timeout', 'The request body arrived too slowly.'));
   }
 
-  /** Ends the reading of the body, unless it is complete: its reader gets the error. */
+  /** Stops reading the body, unless it is complete. Its reader gets the error. */
   fail(cause: unknown): void {
     if (this.#state === 'complete' || this.#failure !== undefined) return;
     this.#state = 'discarding';

@@ -38,7 +38,7 @@ export class ImageOperator {
   readonly #parts: ImageOperatorParts;
   /** Moves of one process run one after the other, because two would copy the same pictures. */
   readonly #inTurn = pLimit(1);
-  /** Comparisons of one process run one after the other, because each asks the store for all it has. */
+  /** A process runs one comparison at a time, because each one lists the whole store. */
   readonly #comparing = pLimit(1);
 
   constructor(parts: ImageOperatorParts) {

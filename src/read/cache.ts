@@ -70,7 +70,7 @@ export class ReadCache {
       noDisposeOnSet: true,
       dispose: ({ representation, views }, key, reason) => {
         if (reason === 'evict') this.#evictions += 1;
-        // Whoever reads from a cache that a failing storage has switched off could get nothing more from that.
+        // While the storage fails the cache is switched off. Running answers keep their bytes then, because they could not read the rest.
         if (this.#isEnabled) representation.release();
         this.#guests.delete(key);
         views.keys.delete(key);

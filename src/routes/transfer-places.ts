@@ -3,7 +3,7 @@ import { Refusal } from '../refusals.ts';
 
 /** The slowest average pace of a transfer whose place somebody else needs, bytes per second: half of what a line of 1 Mbit/s has. */
 const LEAST_PACE = 64 * 1024;
-/** A transfer has no average until the service has waited so long for its client, ms. */
+/** The pace of a transfer is judged once the service has waited so long for its client, ms. */
 const GRACE_MS = 20_000;
 const GAVE_WAY_MS = 3_600_000;
 
@@ -11,7 +11,7 @@ const GAVE_WAY_MS = 3_600_000;
 export class TransferPlaces {
   readonly #most: number;
   readonly #taken = new Set<Transfer>();
-  /** Clients that gave way lately. They take no place of others, or slow ones would end each other's transfers for ever. */
+  /** Clients whose transfers gave way lately. They take no place of others, because slow clients would end each other's transfers for ever. */
   readonly #gaveWay = new LRUCache<string, true>({ max: 10_000, ttl: GAVE_WAY_MS });
 
   constructor(most: number) {
@@ -19,8 +19,8 @@ export class TransferPlaces {
   }
 
   /**
-   * Takes a place for a client. If all are taken, the slowest transfer is given up if it is slower than 64 KiB/s on average, so that
-   * slow ones are kept as long as nobody needs their places.
+   * Takes a place for a client. If all places are taken, the slowest transfer loses its place, but only if its average is below
+   * 64 KiB/s. So slow transfers are kept as long as nobody else needs a place.
    * @param giveUp ends the transfer while it waits for its client
    * @throws Refusal `busy`
    */
@@ -74,7 +74,7 @@ export class Transfer {
     return ms < GRACE_MS ? Number.POSITIVE_INFINITY : (this.#bytes / ms) * 1000;
   }
 
-  /** The same pieces, which come from the client. The first may have waited for memory. */
+  /** Passes the pieces on, and measures how long the client takes for each but the first, which may have waited for memory. */
   async *receive(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) {
       this.#goOn();
@@ -85,7 +85,7 @@ export class Transfer {
     this.#goOn();
   }
 
-  /** The same pieces, which the client takes. */
+  /** Passes the pieces on, and measures how long the client takes for each. */
   async *send(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) {
       this.#bytes += piece.length;

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 
 const LETTERS = Buffer.from('0123456789');
 
-/** A body in pieces of 4 letters, which notes what was read and how often a reader left its place. */
+/** A body that gives 4 letters at a time. It records the ranges that were read, and how many readers have a place now. */
 function letters() {
   const reads: [start: number, end: number][] = [];
   const body = {

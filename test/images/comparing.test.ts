@@ -39,7 +39,7 @@ async function compare(method: 'GET' | 'DELETE') {
   sent.end();
   const answer = once(sent, 'response').then(([reply]) => json(reply));
   await once(sent, 'finish');
-  // Each comes in a later turn of the service's event loop than what was sent before.
+  // The service receives each of them in a later turn of its event loop than what was sent before.
   for (let n = 0; n < 3; n += 1) await ask(`${service.url}/health`);
   return () => answer;
 }

@@ -213,7 +213,7 @@ t.test('nobody gets a read id that a full disk has no room to note, also after a
   const dir = await dataFolder(t);
   const chosen = { readId: 'chosen' as ReadId };
   const isNoted = async () => (await readFile(join(dir, '.deleted-read-ids'), 'utf8')).includes('chosen');
-  /** A writer that can write notes, but not the file of the read ids. */
+  /** A writer that writes every file but the one with the read ids. */
   const writer = () => {
     const full = () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' }));
     const inner = new WriterThread(undefined);

@@ -234,8 +234,8 @@ export class SimulatedDisk {
   }
 
   /**
-   * The power was cut: of what was done in a folder since its last sync any selection is there, with the first of the renames, or
-   * the first part, and of a file whose bytes were not synced any part.
+   * Cuts the power. Of the changes of a folder since its last sync, either the first ones are left, or any selection of them,
+   * but always the first ones of the renames. Of the bytes of a file that were not synced any part is left.
    */
   cutPower(chance: Chance): void {
     this.closeAll();

@@ -11,7 +11,7 @@ type Page = Json<'OperatedFeeds'> | Json<'Blocks'> | Json<'Reports'>;
 type Parameters = Readonly<Record<string, string | number | undefined>>;
 
 const ROOT = '/api/operator';
-/** Attempts for a request that fails on the way. */
+/** How often a request is sent that the service does not answer. */
 const ATTEMPTS = 5;
 /**
  * How long the service may take to answer, ms: to compare a large image store with the notes takes hours. `pause` is the shortest time

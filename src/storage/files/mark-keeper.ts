@@ -233,7 +233,7 @@ export class MarkKeeper {
     // The time of the folder is that of the feed's last change.
     if (!isWhole || feed.record().version !== version) return;
     await utimes(folder, new Date(), fileTime(changedAt)).catch(() => {});
-    // What came by hand meanwhile has given the folder another time, which is lost now.
+    // A file that came by hand meanwhile had given the folder another time. The watch cannot see that time any more.
     this.#order({ listOf: feed.name });
   }
 }

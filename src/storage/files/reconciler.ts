@@ -284,7 +284,7 @@ function withReported(known: FeedFiles, found: FeedFiles, reports: readonly File
   };
 }
 
-/** The report that is retried: an older one, which may fail later, must not say instead of a newer one that a file is as it was. */
+/** A report to retry, which makes sure that its file is looked at: an older report may fail after a newer one and take its place. */
 function unconditional(one: Seen): Seen {
   return 'file' in one ? { ...one, stamp: UNSEEN, first: false } : one;
 }

@@ -7,8 +7,8 @@ import { TagRanking } from './tag-ranking.ts';
 const READ_AT_ONCE = 100;
 
 /**
- * The notes of one feed by tag. Tags are in the metadata files, so they are read when a tag is asked for, and
- * after that only those of new entries.
+ * The notes of one feed by tag. Tags are in the metadata files. The first question for a tag reads all of these files, later ones
+ * read only those of new notes.
  */
 export class TagIndex {
   /** A list takes 600 bytes, and a feed may have 100,000 tags of one note each. */

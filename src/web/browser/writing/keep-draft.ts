@@ -66,7 +66,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     return keep();
   }
 
-  /** Writes what is in the box. Changes while it is written are written together. */
+  /** Writes what is in the box. Changes that come during a write are written together after it. */
   function keep(): Promise<boolean> {
     isDirty = true;
     writing ??= write().finally(() => {
