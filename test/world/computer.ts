@@ -43,7 +43,7 @@ export class Computer {
   /** The process has died: nothing that is left of it does anything. */
   isDown = false;
   /** Calls whose lines in the trace match fail, whatever the weather. */
-  failing: RegExp | undefined;
+  failing: Pick<RegExp, 'test'> | undefined;
   /** The error code of these. */
   failingWith = 'EIO';
   /** Calls that failed so far. */

@@ -108,9 +108,10 @@ t.test('a look that fails hides no change by hand from the watch', async (t) => 
   computer.failing = undefined;
   t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 1 }, first: false }]);
   disk.placeByHand(`${DATA}/feed/b.md`, Buffer.from('longer'));
-  computer.failing = /^lstat .*b.md$/g;
+  const second = /^lstat .*b.md$/g;
   // Not the first such call, but a second one.
-  computer.failing.lastIndex = Number.MAX_SAFE_INTEGER;
+  second.lastIndex = Number.MAX_SAFE_INTEGER;
+  computer.failing = second;
   t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 6 }, first: false }]);
 });
 
@@ -126,6 +127,28 @@ t.test('a key whose note was removed by hand just before names the note that was
   await computer.until(postText(storage, keyed));
   t.equal(await countOf(storage), count, 'not a third one');
 });
+
+t.test(
+  'a note that somebody changes by hand while it is described has the size of the bytes it is shown with',
+  async (t) => {
+    const computer = start(t);
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    await computer.until(makeFeed(storage));
+    const id = (await computer.until(postText(storage)))!;
+    const path = `${DATA}/feed/${id}.md`;
+    computer.failing = {
+      test(call) {
+        if (call.startsWith('open ') && call.endsWith('.md'))
+          computer.disk.placeByHand(path, Buffer.from('longer'));
+        return false;
+      },
+    };
+    const feed = (await storage.feed(name))!;
+    const command = { kind: 'describe', ...toFeed(feed), id, meta: { title: 'Title' } } as const;
+    const { size, content } = (await computer.until(storage.write(command)))!.note!;
+    t.same([size, String(content)], [6, 'longer']);
+  },
+);
 
 t.test('a folder whose time is set back is listed again', async (t) => {
   const computer = start(t);

@@ -121,7 +121,8 @@ export async function withNote<T>(
     const text = isAnswer && entry.type === 'md' && (await readWhole(join(folder, entry.file)));
     if (text === undefined) return step();
     const { id, type, createdAt } = entry;
-    const { size, mtimeMs: modifiedAt } = stats;
+    // Of the bytes that are shown: somebody may have changed the file by hand since the first look at it.
+    const { size, mtimeMs: modifiedAt } = text ? text.stamp : stats;
     const content = text ? text.bytes : undefined;
     const note = { id, type, size, createdAt, modifiedAt, meta: stored.meta, content };
     return await step({ entry: copy, stored, note });
