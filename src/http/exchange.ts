@@ -21,7 +21,7 @@ export interface Outcome {
   readonly request: Identified & Pick<Exchange, 'parameters'>;
   readonly operation: Operation | undefined;
   readonly method: string;
-  /** 499 if the client left before the answer. */
+  /** 499 if the client left before its end; if the service broke it off, that of the reason. */
   readonly status: number;
   readonly ms: number;
   readonly received: number;

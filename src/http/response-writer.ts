@@ -34,6 +34,8 @@ export class ResponseWriter {
   /** From the moment there is one: whatever becomes of the request, `#report` frees what it holds. */
   #answer: Answer | undefined;
   #error: unknown;
+  /** Why the service broke the answer off. */
+  #brokenBy: Refusal | undefined;
 
   constructor(
     context: ServerContext,
@@ -107,8 +109,7 @@ export class ResponseWriter {
 
   #failure(cause: unknown): Answer {
     this.#error = faultOf(cause);
-    const refusal =
-      cause instanceof Refusal ? cause : new Refusal('internal', 'Something went wrong on our side.');
+    const refusal = asRefusal(cause);
     const { refuse } = this.#operation ?? this.#context;
     return refuse?.(refusal, this.#exchange) ?? refusalAnswer(refusal);
   }
@@ -233,6 +234,8 @@ export class ResponseWriter {
     } catch (cause) {
       // A file or feed that was removed meanwhile breaks the answer off; that is no fault of the service.
       this.#error = faultOf(cause);
+      const refusal = asRefusal(cause);
+      if (refusal.status >= 500 && !(cause instanceof ClientGone)) this.#brokenBy = refusal;
     }
     this.#finish();
   }
@@ -277,15 +280,16 @@ export class ResponseWriter {
     const { observe, observeErrors } = this.#context;
     const isFailed = this.#error !== undefined && observeErrors !== undefined;
     if (observe === undefined && !isFailed) return;
+    const { status, code } = this.#brokenBy ?? this.#answer!;
     const outcome: Outcome = {
       request: this.#exchange,
       operation: this.#operation,
       method,
-      status: isAborted ? CLIENT_CLOSED_REQUEST : this.#answer!.status,
+      status: isAborted && !this.#brokenBy ? CLIENT_CLOSED_REQUEST : status,
       ms: performance.now() - this.#startedAt,
       received: upload?.received ?? 0,
       bytes: isHead || isAborted ? 0 : (this.#size ?? 0),
-      code: this.#answer?.code,
+      code,
       error: this.#error,
       isLive: false,
     };
@@ -296,6 +300,10 @@ export class ResponseWriter {
 
 function isShort(content: Answer['body']): content is Uint8Array | undefined {
   return content === undefined || (content instanceof Uint8Array && content.length <= SHORT_MAX);
+}
+
+function asRefusal(cause: unknown): Refusal {
+  return cause instanceof Refusal ? cause : new Refusal('internal', 'Something went wrong on our side.');
 }
 
 /** What went wrong on our side; undefined if nothing did. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import type { Operation, Outcome } from '../../src/http/exchange.ts';
 import { headers } from '../../src/http/headers.ts';
+import { Refusal } from '../../src/refusals.ts';
 import { listen, text } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 
@@ -131,6 +132,22 @@ const operations: Operation[] = [
         chunks: (async function* () {
           yield Buffer.alloc(10);
           throw new Error('the disk is gone');
+        })(),
+      },
+    }),
+  },
+  {
+    id: 'broken-by-refusal',
+    method: 'GET',
+    path: '/broken-by-refusal',
+    handle: () => ({
+      status: 200,
+      headers: headers({}),
+      body: {
+        size: 1000,
+        chunks: (async function* () {
+          yield Buffer.alloc(10);
+          throw new Refusal('busy', 'The store has too much to do.');
         })(),
       },
     }),
@@ -427,7 +444,11 @@ t.test('raw bytes', async (t) => {
     t.ok(body.subarray(990_000).every((byte) => byte === 99));
     connection.send(`GET /broken-stream HTTP/1.1\r\n${HOST}\r\n`);
     await t.rejects(connection.response(), 'the connection ends before the promised length');
-    t.match(outcomes.at(-1)?.error, { message: 'the disk is gone' });
+    t.match(outcomes.at(-1), { status: 500, error: { message: 'the disk is gone' } });
+    const other = await open(t);
+    other.send(`GET /broken-by-refusal HTTP/1.1\r\n${HOST}\r\n`);
+    await t.rejects(other.response());
+    t.match(outcomes.at(-1), { status: 503, code: 'busy', error: undefined });
   });
 
   t.test('answers without a body', async (t) => {
