@@ -400,7 +400,8 @@ t.test('a tag index holds what the last change says, also when it came during th
     [a, ['x']],
     [b, ['x', 'y']],
   ]);
-  const index = new TagIndex([a, b], async (one) => {
+  const notes = new NoteList([a, b]);
+  const index = new TagIndex(notes, async (one) => {
     const read = tags.get(one)!;
     await new Promise((resolve) => setImmediate(resolve));
     return read;
@@ -408,10 +409,10 @@ t.test('a tag index holds what the last change says, also when it came during th
   const asked = index.tagged('x');
   const changed = { ...a };
   tags.set(changed, ['y']);
-  index.replace([a], [changed]);
+  index.replace([notes.put(changed)], [changed]);
   t.same((await asked).older(undefined, 9), [b]);
   t.same((await index.tagged('y')).older(undefined, 9), [b, changed]);
-  index.replace([b], []);
+  index.replace([notes.remove(b.file)], []);
   t.same((await index.tagged('x')).older(undefined, 9), []);
 });
 
@@ -419,7 +420,7 @@ t.test('the tags of a large feed are read in pieces', async (t) => {
   const [begun, ended] = [new Set<Entry>(), new Set<Entry>()];
   let most = 0;
   const entries = Array.from({ length: 1_000 }, (_, n) => entry(n));
-  const index = new TagIndex(entries, async (one) => {
+  const index = new TagIndex(new NoteList(entries), async (one) => {
     most = Math.max(most, begun.add(one).size - ended.size);
     await new Promise((resolve) => setImmediate(resolve));
     ended.add(one);
@@ -446,17 +447,22 @@ t.test('of thousands of tags the most used are told, as notes come, go and expir
       some,
       fc.constantFrom('', 't1', 't349', 'x'),
       async (steps, expired, prefix) => {
-        const index = new TagIndex([], async (one) => tagsOf(one));
+        const list = new NoteList();
+        const index = new TagIndex(list, async (one) => tagsOf(one));
         const notes = new Set<Entry>();
         for (const [gone, added] of steps) {
           const come = added.filter((one) => !notes.has(one) || gone.includes(one));
-          index.replace(gone, come);
+          index.replace(
+            gone.map(({ file }) => list.remove(file)),
+            come,
+          );
+          for (const one of come) list.put(one);
           for (const one of gone) notes.delete(one);
           for (const one of come) notes.add(one);
           t.same(await index.mostUsed(prefix, () => []), counted([...notes], prefix));
         }
         const left = [...notes].filter((one) => !expired.includes(one));
-        t.same(await index.mostUsed(prefix, () => expired), counted(left, prefix));
+        t.same(await index.mostUsed(prefix, () => expired.map(({ file }) => file)), counted(left, prefix));
         index.replace(entries, []);
         t.same(await index.mostUsed(prefix, () => []), []);
       },

@@ -97,12 +97,6 @@ export class NoteList {
     for (const { notes } of this.#pieces) for (const note of notes) if (hasMeta(note)) yield fileOf(note);
   }
 
-  withMeta(): Entry[] {
-    return this.#pieces.flatMap((piece) =>
-      piece.notes.flatMap((note, at) => (hasMeta(note) ? [this.#entryAt(piece, at)] : [])),
-    );
-  }
-
   hasMeta(): boolean {
     return this.#pieces.some(({ notes }) => notes.some(hasMeta));
   }

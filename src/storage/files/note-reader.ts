@@ -96,10 +96,8 @@ export class NoteReader {
   /** See `Storage.tags`. */
   async tags(feed: IndexedFeed, prefix: string): Promise<TagCount[]> {
     await this.#parts.keeper.whenMarked(feed);
-    return this.#tagsIn(feed).mostUsed(prefix, () => {
-      const files = feed.marks?.expired(Date.now(), Number.POSITIVE_INFINITY) ?? [];
-      return files.flatMap((file) => feed.notes.get(file) ?? []);
-    });
+    const expired = () => feed.marks?.expired(Date.now(), Number.POSITIVE_INFINITY) ?? [];
+    return this.#tagsIn(feed).mostUsed(prefix, expired);
   }
 
   /** The note of an entry; undefined when it has expired, or its file is gone or cannot be read. */
@@ -141,7 +139,7 @@ export class NoteReader {
     if (feed.tags) return feed.tags;
     const atOnce = pLimit(PARALLEL_TAGS);
     const tagsOf = (entry: Entry) => atOnce(() => this.#atOnce(() => this.#tagsOf(feed, entry)));
-    feed.tags = new TagIndex(feed.notes.withMeta(), tagsOf, feed.expiryOf);
+    feed.tags = new TagIndex(feed.notes, tagsOf, feed.expiryOf);
     return feed.tags;
   }
 
