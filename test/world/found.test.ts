@@ -272,6 +272,25 @@ t.test(
   },
 );
 
+t.test('a note whose refused removal cannot be taken back yet is not shown by half', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  const feed = (await storage.feed(name))!;
+  for (const type of ['md', 'png'] as const) {
+    const meta = { tags: ['tag'] };
+    const note = { id: ids.next(), type, bytes: Buffer.from('bytes'), meta };
+    await computer.until(storage.write({ kind: 'post', ...toFeed(feed), notes: [note], limits: NO_LIMITS }));
+    computer.failing = /^fsync|^rename .*tmp-nfs-.* /;
+    const removal = storage.write({ kind: 'remove', ...toFeed(feed), id: note.id });
+    const refused = { code: 'store_unavailable' };
+    await t.rejects(computer.until(removal), refused);
+    await t.rejects(computer.until(storage.note(feed, note.id)), refused, type);
+    computer.failing = undefined;
+    t.match(await computer.until(storage.note(feed, note.id)), { meta });
+  }
+});
+
 t.test('a network file system whose server is away is a disk that fails', async (t) => {
   const computer = start(t);
   computer.failingWith = 'EHOSTDOWN';

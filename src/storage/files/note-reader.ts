@@ -6,7 +6,7 @@ import { isExpired, type Note, type NoteMeta } from '../../feeds/note.ts';
 import type { LoadedNotes } from '../found-page.ts';
 import { NO_META } from '../metadata.ts';
 import { PAGE_TEXT_BYTES, type Page, type PageQuery, type StoredFile, type TagCount } from '../storage.ts';
-import { refuse } from './failures.ts';
+import { refuse, unavailable } from './failures.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
@@ -31,7 +31,7 @@ const FOUND_AT_ONCE = 16;
 /** A file that changes between any two reads is shown as it was read last. */
 const MAX_ATTEMPTS = 3;
 
-type ReaderParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log' | 'keeper'>;
+type ReaderParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log' | 'keeper' | 'writer'>;
 
 const WHICH = ['stamp', 'meta'] as const;
 
@@ -218,14 +218,19 @@ export class NoteReader {
    * again between two steps. Undefined if the note is gone, or another feed has the folder.
    */
   async #readDurable(feed: IndexedFeed, asked: Entry, readFiles: ReadFiles): Promise<Found | undefined> {
-    const { dir, index, locks, log } = this.#parts;
+    const { dir, index, locks, log, writer } = this.#parts;
+    const folder = join(dir, feed.name);
     const readNow = async (entry: Entry): Promise<Found | undefined> => {
-      const read = await readFiles(join(dir, feed.name), entry, logOfFeed(log, feed.name));
+      const read = await readFiles(folder, entry, logOfFeed(log, feed.name));
       return index.get(feed.name) === feed ? { entry, read } : undefined;
     };
     const found = await readNow(asked);
     if (!found || (!asked.isEdited && hasAll(asked, found.read))) return found;
     return locks.shared(feed.name, async () => {
+      // What a refused write has left is no state of the note.
+      await writer.finish(folder).catch((error) => {
+        throw unavailable(error);
+      });
       const entry = feed.notes.get(asked.file);
       return entry && readNow(entry);
     });
