@@ -63,6 +63,16 @@ t.test('the log of what came forgets what is gone, and stays full once it was', 
   t.equal(feed.arrivals.size, 1, 'as a change of a feed tells it');
 });
 
+t.test('a note whose file changes while the log is made is told at once', async (t) => {
+  const [before, changed] = [entry(1), { ...entry(1), stamp: { mtimeMs: 1, size: 1 } }];
+  const log = new ArrivalLog(0, [before]);
+  const arrivals = await log.after(BEFORE_ALL, 49, async (one) => {
+    if (one === before) log.replace(changed);
+    return { id: one.id, at: one.createdAt, date: 0 };
+  });
+  t.same(arrivals, [{ id: 'n1', at: 1, date: 0 }]);
+});
+
 t.test('what comes after the clock was set back is told after what was told before', async (t) => {
   const told = async (log: ArrivalLog, place: Arrival, until: number) => {
     const arrivals = await log.after(place, until, async (one) => {

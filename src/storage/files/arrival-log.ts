@@ -70,12 +70,16 @@ export class ArrivalLog {
     arrivalOf: (entry: Entry) => Promise<Arrival | undefined>,
   ): Promise<Arrival[]> {
     const entries = [...this.#unplaced.values()];
-    for (let at = 0; at < entries.length; at += AT_ONCE) {
-      const some = entries.slice(at, at + AT_ONCE);
+    while (entries.length > 0) {
+      const some = entries.splice(0, AT_ONCE);
       const arrivals = await Promise.all(some.map(arrivalOf));
       for (const [n, entry] of some.entries()) {
-        // While its file was read, the entry may have been replaced or removed.
-        if (this.#unplaced.get(entry.file) !== entry) continue;
+        // While its file was read, the entry may have been removed, or replaced: then that one is to be read.
+        const unplaced = this.#unplaced.get(entry.file);
+        if (unplaced !== entry) {
+          if (unplaced) entries.push(unplaced);
+          continue;
+        }
         this.#unplaced.delete(entry.file);
         const isNew = this.#new.delete(entry.file);
         const arrival = arrivals[n];
