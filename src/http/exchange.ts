@@ -1,5 +1,6 @@
 import { Refusal } from '../refusals.ts';
 import type { Answer, LiveStream } from './answer.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
 import { RequestFields } from './request-fields.ts';
 import { type Identified, isRequestId, newRequestId, type Trace, traceOf } from './request-id.ts';
@@ -71,6 +72,7 @@ export interface ServerContext extends UploadContext {
   readonly observeErrors?: ((outcome: Outcome) => void) | undefined;
   /** Answers requests without an operation; JSON by default. */
   readonly refuse?: Operation['refuse'];
+  readonly answers: AnswerMemory;
   /** Requests that outlive the call of the binding's request handler. */
   readonly running: Set<Ticking>;
   readonly streams: Set<Ticking & LiveStream>;

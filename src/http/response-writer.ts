@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Refusal } from '../refusals.ts';
 import { type Answer, bodySize, type KeptBody, type LiveBody, refusalAnswer } from './answer.ts';
+import type { SlowReader } from './answer-memory.ts';
 import { BodyWriter } from './body-writer.ts';
 import type { Exchange, Operation, Outcome, ServerContext } from './exchange.ts';
 import { LiveWriter } from './live-writer.ts';
@@ -20,7 +21,7 @@ const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
 );
 
 /** Answers a request: from the return of its handler to the last byte handed to the system. */
-export class ResponseWriter {
+export class ResponseWriter implements SlowReader {
   readonly #context: ServerContext;
   readonly #res: HttpResponse;
   readonly #exchange: Exchange;
@@ -36,6 +37,8 @@ export class ResponseWriter {
   #error: unknown;
   /** Why the service broke the answer off. */
   #brokenBy: Refusal | undefined;
+  /** What the rest of the answer is in, while its client is slow. */
+  #held: ArrayBufferLike | undefined;
 
   constructor(
     context: ServerContext,
@@ -214,8 +217,26 @@ export class ResponseWriter {
 
   #sendBytes(bytes: Uint8Array): void {
     const res = this.#res;
-    if (res.tryEnd(bytes, bytes.length)[1]) this.#finish();
-    else this.#sendBody(new BodyWriter(res, bytes.length, bytes.subarray(res.getWriteOffset())), []);
+    if (res.tryEnd(bytes, bytes.length)[1]) {
+      this.#finish();
+      return;
+    }
+    this.#sendBody(new BodyWriter(res, bytes.length, bytes.subarray(res.getWriteOffset())), []);
+    this.#held = bytes.buffer;
+    this.#context.answers.hold(this.#held, this);
+  }
+
+  get client(): string {
+    return this.#exchange.client;
+  }
+
+  giveWay(reason: Refusal): void {
+    // Not at once, because another answer may be in the midst of being written.
+    setImmediate(() => {
+      if (!this.#body) return;
+      this.#brokenBy = reason;
+      this.#res.close();
+    });
   }
 
   /** A slow reader holds only a piece, because each of many may read another body. */
@@ -267,6 +288,7 @@ export class ResponseWriter {
 
   #finish(): void {
     this.#body = undefined;
+    if (this.#held) this.#context.answers.release(this.#held, this);
     if (this.#isRunning) this.#context.running.delete(this);
     this.#report();
   }

@@ -1,6 +1,7 @@
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { notFound, Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
+import { AnswerMemory } from './answer-memory.ts';
 import { BodyMemory } from './body-memory.ts';
 import { BufferPool } from './buffers.ts';
 import { Connections, maxDescriptors } from './connections.ts';
@@ -11,6 +12,7 @@ import { ResponseWriter } from './response-writer.ts';
 import { Router } from './router.ts';
 import { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedApp, uws } from './uws.ts';
 
+const ANSWER_MEMORY_BYTES = 128 * 1024 * 1024;
 const UPLOAD_BYTES_PER_SECOND = 1024;
 /** Interval of looking whether the last requests have ended, ms. */
 const STOP_INTERVAL = 10;
@@ -35,6 +37,8 @@ export interface ServerOptions
   readonly processes?: number;
   /** For all request bodies at once, bytes. */
   readonly bodyMemory: number;
+  /** For all answers at once whose clients are slow to take them, bytes. */
+  readonly answerMemory?: number;
   readonly limits?: Partial<ServerContext['limits']> | undefined;
 }
 
@@ -50,6 +54,7 @@ export class HttpServer {
 
   private constructor(options: ServerOptions) {
     const { publicUrl, trustProxy, bodyMemory, observe, observeErrors, refuse } = options;
+    const { answerMemory = ANSWER_MEMORY_BYTES } = options;
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#router = new Router(options.operations);
     this.#context = {
@@ -58,6 +63,7 @@ export class HttpServer {
       onUntrustedProxy: trustProxy ? undefined : options.onUntrustedProxy,
       memory: new BodyMemory({ total: bodyMemory, maxWaitMs: limits.admission }),
       buffers: new BufferPool(bodyMemory),
+      answers: new AnswerMemory(answerMemory),
       pace: { windowMs: limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
       running: new Set(),
       streams: new Set(),

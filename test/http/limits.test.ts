@@ -55,6 +55,16 @@ const operations: Operation[] = [
     }),
   ),
   {
+    id: 'own',
+    method: 'GET',
+    path: '/own/{n}',
+    handle: ({ parameters }) => ({
+      status: 200,
+      headers: TEXT,
+      body: Buffer.alloc(BIG.length, parameters[0]),
+    }),
+  },
+  {
     id: 'after',
     method: 'POST',
     path: '/after/{ms}',
@@ -207,6 +217,41 @@ for (const path of ['/big', '/big-stream']) {
     t.ok(body.equals(BIG), 'all of it');
   });
 }
+
+t.test(
+  'slow readers give way if they hold too much: first what one client has held for longest',
+  async (t) => {
+    const outcomes: Outcome[] = [];
+    const server = await listen(t, operations, {
+      limits: { ...quick.limits, stalledReader: NEVER },
+      answerMemory: 3 * BIG.length,
+      observe: (outcome) => outcomes.push(outcome),
+    });
+    const stalled = async (path: string, client?: string) => {
+      const connection = await RawConnection.open(server.port, client);
+      t.teardown(() => connection.close());
+      const before = server.openRequests + outcomes.length;
+      connection.socket.pause();
+      connection.send(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`);
+      while (server.openRequests + outcomes.length === before) await delay(5);
+      return connection;
+    };
+    const modest = await stalled('/own/0', '127.0.0.2');
+    const shared = await Promise.all(Array.from({ length: 3 }, () => stalled('/big')));
+    t.same(outcomes, [], 'an answer of several readers counts once');
+    const greedy = [await stalled('/own/1'), await stalled('/own/2'), await stalled('/own/3')];
+    while (outcomes.length < 4) await delay(5);
+    t.match(outcomes, Array(4).fill({ status: 503, code: 'busy' }), 'three of one answer, and one');
+    for (const connection of [...shared, greedy[0]!]) {
+      connection.socket.resume();
+      await t.rejects(connection.response());
+    }
+    for (const [n, connection] of [modest, greedy[1]!, greedy[2]!].entries()) {
+      connection.socket.resume();
+      t.equal((await connection.response()).body.length, BIG.length, `${n}`);
+    }
+  },
+);
 
 t.test(
   'a slow reader of an answer without a length gets all of it, and little of it waits in memory',
