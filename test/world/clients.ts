@@ -1,3 +1,4 @@
+import { dateOfId } from '../../src/feeds/ids.ts';
 import { noteFile, type ReadId } from '../../src/feeds/names.ts';
 import type { NewNote, NoteMeta } from '../../src/feeds/note.ts';
 import { Refusal, type RefusalCode } from '../../src/refusals.ts';
@@ -63,7 +64,8 @@ export class Client {
     const note = this.#anyNote(found);
     const p = random.below(100);
     if (p < 30) await this.#post(found);
-    else if (p < 40) await this.#postWithKey(found);
+    else if (p < 38) await this.#postWithKey(found);
+    else if (p < 42) await this.#import(found);
     else if (p < 60) await readPages(this.#scene, this.#storage, found, 1 + random.below(100));
     else if (p < 66 && note) await readNote(this.#scene, this.#storage, found, note);
     else if (p < 68) await this.#look(found);
@@ -133,10 +135,7 @@ export class Client {
       this.#added({ known }, [note]),
     );
     const command = { kind: 'post', ...toFeed(record), notes: [note], limits } as const;
-    const holders = (isIt: (value: NoteValue) => boolean) =>
-      [...known.notes.values()].filter(
-        (one) => one.id !== note.id && one.mayHaveBeen(since, (value) => value?.key === key && isIt(value)),
-      );
+    const holders = (isIt?: (value: NoteValue) => boolean) => this.#holders(known, since, note, isIt);
     const written = await this.#write(change, command, (code) => {
       if (code === 'key_reused') return holders((value) => value.hash !== hash).length > 0;
       return this.#isFull(code, known.notes.values(), since, [note]);
@@ -144,10 +143,7 @@ export class Client {
     if (written === 'refused') return;
     if (!written) this.#mayMiss({ known, record }, undefined, since);
     if (!written?.isUnchanged) {
-      const isHeld = (one: KnownNote) => one.isSteady(since) && !mayBeAbsent(one, since, this.#scene.now);
-      const other = written && holders(Boolean).find(isHeld);
-      if (other && known.record.isSteady(since))
-        throw new Violation(`${other.title} has the key of a new note`);
+      if (written && known.record.isSteady(since)) this.#mustBeFree(known, since, note);
       this.#end(change, { known, record }, written);
       return;
     }
@@ -156,6 +152,38 @@ export class Client {
     if (!holder?.mayBeRead(since, (value) => value?.hash === hash && isNote(value, answer)))
       throw new Violation(`a post with a key was answered with ${answer.id}, which it is not`);
     end(moments, change, false);
+  }
+
+  /** Notes that come from elsewhere, some of them again. Each is stored, skipped or refused by itself. */
+  async #import({ known, record }: FoundFeed): Promise<void> {
+    const { moments, limits } = this.#scene;
+    const notes = this.#importedNotes(known);
+    const since = moments.next();
+    const before = notes.map(({ id, type }) => known.notes.get(noteFile(id, type))?.sure);
+    const changes = notes.map((note) =>
+      begin(moments, `the import of ${note.id}`, this.#added({ known }, [note])),
+    );
+    const written = await this.#write(changes, { kind: 'import', ...toFeed(record), notes, limits });
+    if (written === 'refused') return;
+    if (!written) this.#mayMiss({ known, record }, undefined, since);
+    const isSteady = known.record.isSteady(since);
+    for (const [n, note] of notes.entries()) {
+      const outcome = written?.outcomes?.[n];
+      const sure = before[n];
+      if (outcome === undefined || !isSteady) continue;
+      const isExpected =
+        outcome === 'stored'
+          ? !sure || sure.expires! <= this.#scene.now
+          : outcome === 'skipped'
+            ? sure !== undefined
+            : outcome.code === 'key_reused'
+              ? this.#holders(known, since, note).length > 0
+              : this.#isFull(outcome.code, known.notes.values(), since, notes);
+      if (!isExpected) throw new Violation(`${changes[n]!.title}: ${JSON.stringify(outcome)}`);
+      if (outcome === 'stored' && note.meta.key) this.#mustBeFree(known, since, note);
+    }
+    for (const [n, change] of changes.entries())
+      this.#end(change, { known, record }, written?.outcomes?.[n] === 'stored' ? written : undefined);
   }
 
   async #replace({ known, record }: FoundFeed, note: KnownNote): Promise<void> {
@@ -301,26 +329,29 @@ export class Client {
 
   /** What a write gave. A refusal ends the change; one that is not of the disk must be expected. */
   async #write(
-    change: Change,
+    changed: Change | readonly Change[],
     command: Command,
     isExpected: (code: RefusalCode) => boolean = () => false,
   ): Promise<Written | undefined | 'refused'> {
     const { computer, moments } = this.#scene;
     const begunAt = computer.time.now;
+    const changes = [changed].flat();
+    const { title } = changes[0]!;
     try {
       const written = await this.#scene.alive(this.#storage.write(command));
-      computer.trace(`${change.title} ${written ? 'made' : 'not made'}`);
-      if (written && !this.#scene.hasPerson) this.#mustFit(change, written);
+      computer.trace(`${title} ${written ? 'made' : 'not made'}`);
+      if (written && !this.#scene.hasPerson) this.#mustFit(title, written);
       return written;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      computer.trace(`${change.title} ${error.code}`);
+      computer.trace(`${title} ${error.code}`);
       if (OF_THE_DISK.has(error.code)) this.#mustBeFelt(error, begunAt);
-      else if (!isExpected(error.code)) throw new Violation(`${change.title} was refused: ${error.code}`);
+      else if (!isExpected(error.code)) throw new Violation(`${title} was refused: ${error.code}`);
       const isDeleted = error.message.startsWith('The feed is deleted');
       // In a storm it is taken back when that is over.
-      if (isDeleted || computer.canTakeBack) end(moments, change, isDeleted);
-      else change.isRefused = true;
+      for (const change of changes)
+        if (isDeleted || computer.canTakeBack) end(moments, change, isDeleted);
+        else change.isRefused = true;
       return 'refused';
     }
   }
@@ -343,15 +374,42 @@ export class Client {
   }
 
   /** Limits are exact for whatever the service stores by itself. */
-  #mustFit({ title }: Change, { feed: { noteCount, imageCount } }: Written): void {
-    const { texts, images } = this.#scene.limits;
+  #mustFit(title: string, { feed: { noteCount, imageCount, byteCount } }: Written): void {
+    const { texts, images, bytes } = this.#scene.limits;
     if ((texts > 0 && noteCount - imageCount > texts) || (images > 0 && imageCount > images))
       throw new Violation(`${title} has made ${noteCount} notes of which ${imageCount} are pictures`);
+    if (bytes > 0 && byteCount > bytes) throw new Violation(`${title} has made ${byteCount} bytes`);
+  }
+
+  /** The notes that may have had the key of another one. */
+  #holders(
+    { notes }: FoundFeed['known'],
+    since: number,
+    { id, meta: { key } }: NewNote,
+    isIt: (value: NoteValue) => boolean = () => true,
+  ): KnownNote[] {
+    const holds = (value: NoteValue | undefined) => value !== undefined && value.key === key && isIt(value);
+    return [...notes.values()].filter((one) => one.id !== id && one.mayHaveBeen(since, holds));
+  }
+
+  /** No other note had the key of a note that was stored. */
+  #mustBeFree(known: FoundFeed['known'], since: number, note: NewNote): void {
+    const isHeld = (one: KnownNote) => one.isSteady(since) && !mayBeAbsent(one, since, this.#scene.now);
+    const other = this.#holders(known, since, note).find(isHeld);
+    if (other) throw new Violation(`${other.title} has the key of a new note`);
   }
 
   /** Whether a limit may have been reached. */
   #isFull(code: RefusalCode, known: Iterable<KnownNote>, since: number, added: readonly NewNote[]): boolean {
-    const { limits } = this.#scene;
+    const { limits, feeds, maxBytes } = this.#scene;
+    if (code === 'byte_limit') {
+      const there = feeds.filter(({ record }) => record.mayHaveBeen(since, Boolean));
+      const all = there.flatMap(({ notes }) => [...notes.values()]);
+      return (
+        (limits.bytes > 0 && mostBytes(known, since) > limits.bytes) ||
+        (maxBytes > 0 && mostBytes(all, since) > maxBytes)
+      );
+    }
     if (code !== 'note_limit' && code !== 'image_limit') return false;
     const isAsked = (type: NewNote['type']) => (type === 'md') === (code === 'note_limit');
     const ids = new Set(added.map(({ id }) => id));
@@ -374,6 +432,16 @@ export class Client {
   #anyNote({ known }: FoundFeed): KnownNote | undefined {
     const notes = [...known.notes.values()].filter(({ sure }) => sure !== undefined);
     return notes.length > 0 ? this.#scene.random.oneOf(notes) : undefined;
+  }
+
+  #importedNotes({ notes }: FoundFeed['known']): NewNote[] {
+    const { random } = this.#scene;
+    const known = [...notes.values()].filter(({ id, pending }) => !pending && dateOfId(id) !== undefined);
+    const again = known.length > 0 && random.chance(0.7) ? [random.oneOf(known)] : [];
+    const imported = again.map(({ id, type }) => ({ ...this.#newNote(type), id }));
+    if (random.chance(0.3))
+      imported.push(this.#newNote('md', { key: random.oneOf(KEYS), posted: { hash: 'first' }, tags: [] }));
+    return imported.length > 0 && random.chance(0.3) ? imported : [...imported, ...this.#newNotes()];
   }
 
   #newNotes(): NewNote[] {
@@ -411,9 +479,19 @@ export class Client {
   #added({ known }: Pick<FoundFeed, 'known'>, notes: readonly NewNote[]): Effect[] {
     return notes.map((note) => {
       const file = noteFile(note.id, note.type);
-      const added = new KnownNote(known, file, note);
+      const added = known.notes.get(file) ?? new KnownNote(known, file, note);
       known.notes.set(file, added);
       return { known: added, value: noteValue(note) };
     });
   }
+}
+
+/** How many bytes notes may have had together since a moment. */
+function mostBytes(notes: Iterable<KnownNote>, since: number): number {
+  let sum = 0;
+  for (const note of notes) {
+    const values = [...note.since(note.isUnclear ? 0 : since), note.pending?.value];
+    sum += Math.max(...values.map((value) => value?.bytes.length ?? 0));
+  }
+  return sum;
 }

@@ -9,12 +9,16 @@ import type { Computer } from './computer.ts';
 const SECRET = Buffer.from('a secret of tests that is long enough');
 
 /** Opens the storage on a simulated computer. Its threads are the one thread of the test, with the way that messages have. */
-export function openOn(computer: Computer, dir: string, maxFeeds = 0): Promise<Storage> {
+export function openOn(
+  computer: Computer,
+  dir: string,
+  { maxFeeds = 0, maxBytes = 0 } = {},
+): Promise<Storage> {
   const options = {
     dir,
     secret: SECRET,
     maxFeeds,
-    maxBytes: 0,
+    maxBytes,
     keepDays: 0,
     events: false,
     // So that `.marks` vouches for much within the minutes of a world.

@@ -14,9 +14,11 @@ export class Scene {
   /** Of feeds that were deleted: nobody gets them again. */
   readonly retired: ReadId[] = [];
   readonly names: readonly FeedName[];
-  readonly limits: FeedLimits;
+  readonly limits: FeedLimits & { readonly bytes: number };
   /** 0 is no limit. */
   readonly maxFeeds: number;
+  /** The same. */
+  readonly maxBytes: number;
   /** Somebody changes files by hand. */
   readonly hasPerson: boolean;
   /** Of clients so far. */
@@ -30,7 +32,12 @@ export class Scene {
     this.names = ['ant', 'bee', 'cat'].slice(0, 1 + this.random.below(3)) as string[] as FeedName[];
     this.maxFeeds = this.random.oneOf([0, 2]);
     this.hasPerson = this.random.chance(0.4);
-    this.limits = { texts: this.random.oneOf([0, 6, 20]), images: this.random.oneOf([0, 4, 20]) };
+    this.limits = {
+      texts: this.random.oneOf([0, 6, 20]),
+      images: this.random.oneOf([0, 4, 20]),
+      bytes: this.random.oneOf([0, 0, 400]),
+    };
+    this.maxBytes = this.random.oneOf([0, 0, 900]);
   }
 
   get now(): number {

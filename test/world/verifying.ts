@@ -17,8 +17,10 @@ interface Found {
  */
 export async function verify(scene: Scene, storage: Storage, { isOfOneLife = false } = {}): Promise<void> {
   const found = new Map<Known<unknown>, Found>();
+  let bytes = 0;
   for (const name of scene.names) {
     const record = await storage.feed(name);
+    bytes += record?.byteCount ?? 0;
     const ofName = scene.feeds.filter((one) => one.name === name);
     const notes = record ? await allNotes(storage, record) : new Map<string, Note>();
     const present = ofName.find(
@@ -52,6 +54,8 @@ export async function verify(scene: Scene, storage: Storage, { isOfOneLife = fal
     if (unknown) throw new Violation(`feed ${name} has ${unknown}, which nobody posted`);
     if (record && present) checkCounts(present, record, notes.values(), scene.now);
   }
+  if (scene.maxBytes > 0 && bytes > scene.maxBytes && !scene.hasPerson)
+    throw new Violation(`the feeds have ${bytes} bytes`);
   settle(scene, found, isOfOneLife);
 }
 

@@ -83,7 +83,7 @@ class World {
   async run(steps: number): Promise<void> {
     const computer = this.#computer;
     while (computer.steps < steps) await this.#live();
-    const storage = await computer.until(openOn(computer, DATA, this.scene.maxFeeds));
+    const storage = await computer.until(openOn(computer, DATA, this.scene));
     await computer.until(verify(this.scene, storage!));
     await computer.until(storage!.close());
   }
@@ -93,7 +93,7 @@ class World {
     const computer = this.#computer;
     const { random } = computer;
     if (random.chance(0.2)) computer.dyingAt = computer.steps + random.below(300);
-    const storage = await computer.until(openOn(computer, DATA, this.scene.maxFeeds));
+    const storage = await computer.until(openOn(computer, DATA, this.scene));
     if (!storage) return this.#die();
     computer.dyingAt = Number.POSITIVE_INFINITY;
     await computer.until(verify(this.scene, storage));
