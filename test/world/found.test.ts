@@ -33,12 +33,24 @@ const makeFeed = (storage: Storage) =>
     ...{ notes: [], limits: NO_LIMITS },
   });
 
-async function postText(storage: Storage, keyed: Pick<NoteMeta, 'key' | 'posted'> = {}) {
+async function postText(storage: Storage, keyed: Pick<NoteMeta, 'key' | 'posted' | 'expires'> = {}) {
   const meta = { tags: [], ...keyed };
   const note = { id: ids.next(), type: 'md', bytes: Buffer.from('text'), meta } as const;
   const feed = (await storage.feed(name))!;
   await storage.write({ kind: 'post', ...toFeed(feed), notes: [note], limits: NO_LIMITS });
   return note.id;
+}
+
+/** Fails what follows when metadata were moved away, and moving them back. */
+function onceMovedAway(): Pick<RegExp, 'test'> {
+  let isAway = false;
+  return {
+    test(call) {
+      if (isAway) return /^fsync|^rename .*tmp-nfs-.* /.test(call);
+      isAway = /^rename .*\.json .*tmp-nfs-/.test(call);
+      return false;
+    },
+  };
 }
 
 const later = (computer: Computer, ms: number) =>
@@ -289,6 +301,22 @@ t.test('a note whose refused removal cannot be taken back yet is not shown by ha
     computer.failing = undefined;
     t.match(await computer.until(storage.note(feed, note.id)), { meta });
   }
+});
+
+t.test('an expired note whose refused removal cannot be taken back yet is swept later', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  await computer.until(postText(storage, { expires: Date.now() + 1 }));
+  await computer.until(later(computer, 10));
+  const feed = (await storage.feed(name))!;
+  const sweep = () => computer.until(storage.write({ kind: 'sweep', ...toFeed(feed) }));
+  computer.failing = onceMovedAway();
+  await t.rejects(sweep(), { code: 'store_unavailable' });
+  await t.rejects(sweep(), { code: 'store_unavailable' });
+  computer.failing = undefined;
+  await sweep();
+  t.equal(await countOf(storage), 0);
 });
 
 t.test('a network file system whose server is away is a disk that fails', async (t) => {

@@ -58,6 +58,8 @@ export class IndexedFeed {
   changedMarks: Set<NoteFile> | undefined;
   /** How many metadata files have changed since `.marks` was written. */
   unsaved = 0;
+  /** How many writes failed: a look at the folder that ran meanwhile may have seen what was then undone. */
+  undone = 0;
   /** How many new notes, and how many more bytes, are being stored. */
   readonly posting = { noteCount: 0, imageCount: 0, byteCount: 0 };
   /** Made when somebody first asks for what came. */

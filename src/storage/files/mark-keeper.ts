@@ -54,6 +54,8 @@ export interface MarksNotice {
 
 interface Look extends PromiseWithResolvers<void> {
   readonly feed: IndexedFeed;
+  /** See `IndexedFeed.undone`; when it began. */
+  readonly undone: number;
 }
 
 interface KeeperParts {
@@ -116,8 +118,11 @@ export class MarkKeeper {
     if (!end && !failure) return;
     this.#looks.delete(id);
     if (failure) look.reject(fromFailure(failure));
-    else look.resolve();
-    if (end) this.#complete(feed, end);
+    else if (feed.undone > look.undone) look.reject(unavailable());
+    else {
+      look.resolve();
+      this.#complete(feed, end!);
+    }
   }
 
   /** Writes `.marks` of a feed if enough has changed since it was written. */
@@ -159,10 +164,23 @@ export class MarkKeeper {
   async #lookNow(feed: IndexedFeed): Promise<void> {
     const folder = join(this.#parts.dir, feed.name);
     try {
-      this.#complete(feed, await findMarks(folder, nextTurn, (marks) => feed.addFound(marks)));
+      for (;;) {
+        const { undone } = feed;
+        await this.#finish(feed);
+        const read = await findMarks(folder, nextTurn, (marks) => feed.addFound(marks));
+        if (feed.undone === undone) return this.#complete(feed, read);
+      }
     } catch (error) {
       throw asRefusal(error);
     }
+  }
+
+  /** The metadata that a refused removal has moved away are those of notes all the same. */
+  async #finish({ name }: IndexedFeed): Promise<void> {
+    const { dir, writer } = this.#parts;
+    await writer.finish(join(dir, name)).catch((error) => {
+      throw unavailable(error);
+    });
   }
 
   #complete(feed: IndexedFeed, read: MarksRead): void {
@@ -175,9 +193,11 @@ export class MarkKeeper {
   }
 
   async #look(feed: IndexedFeed): Promise<void> {
+    const { undone } = feed;
+    await this.#finish(feed);
     if (this.#failed) throw this.#failed;
     this.#count += 1;
-    const look = { ...Promise.withResolvers<void>(), feed };
+    const look = { ...Promise.withResolvers<void>(), feed, undone };
     this.#looks.set(this.#count, look);
     this.#order({ marksOf: feed.name, look: this.#count });
     await look.promise;

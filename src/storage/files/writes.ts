@@ -153,7 +153,7 @@ function sweep(
   feed: IndexedFeed,
   { command, state, isAlone }: { command: Command; state: StateOfStep; isAlone: boolean },
 ): Promise<Done | typeof AGAIN | undefined> {
-  const { dir, locks, rules, keeper } = parts;
+  const { dir, locks, rules, keeper, writer } = parts;
   return locks.exclusive(`${feed.name}/`, async () => {
     const dueNow = async () => {
       const { image } = feed.record();
@@ -167,6 +167,8 @@ function sweep(
     if (!isAlone && hasImage) return AGAIN;
     // Without its title image the feed has other settings. They are written, so what is due must follow from those in the file.
     if (hasImage && (await takeInByHand(parts, feed))) ({ found } = await dueNow());
+    // What a refused removal has moved away has its mark all the same.
+    if (found.length > 0) await writer.finish(join(dir, feed.name));
     const checks = found.map(async ({ file }) => {
       if (feed.expiryOf(file) > state.now) return true;
       const mark = await readMark(join(dir, feed.name), file);
@@ -305,7 +307,12 @@ async function change(
   // What is being stored and what is stored never pass the limits together.
   const release = keepRoom(parts.index, feed, before, effects.feed);
   // Released in the turn in which the notes come into the index, so that they never count twice.
-  const { stampOf, files } = await writeFiles(parts, feed, effects, named).finally(release);
+  const { stampOf, files } = await writeFiles(parts, feed, effects, named)
+    .catch((error) => {
+      feed.undone += 1;
+      throw error;
+    })
+    .finally(release);
   const put = entriesOf(added, stampOf);
   const gone = removed.map(({ id, type }) => noteFile(id, type));
   if (edit && named && !edit.after) gone.push(named.entry.file);
