@@ -175,7 +175,7 @@ export class Client {
         outcome === 'stored'
           ? !sure || sure.expires! <= this.#scene.now
           : outcome === 'skipped'
-            ? sure !== undefined
+            ? sure !== undefined || changes[n]!.effects[0]!.known.isUnclear
             : outcome.code === 'key_reused'
               ? this.#holders(known, since, note).length > 0
               : this.#isFull(outcome.code, known.notes.values(), since, notes);
