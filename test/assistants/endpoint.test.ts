@@ -262,6 +262,28 @@ t.test('a request may have many letters, but not many values', async (t) => {
   t.match(await send(service.url, list(2_000)), { status: 400, json: { error: { code: -32700 } } });
 });
 
+t.test('white space in base64 takes hardly any time, wherever it is', async (t) => {
+  const costOf = async (data: string) => {
+    const body = JSON.stringify(callOf('post_file', { feed: 'spaces', type: 'image/png', data }));
+    const before = process.threadCpuUsage();
+    const [result] = resultsIn(await send(service.url, body));
+    const { user, system } = process.threadCpuUsage(before);
+    t.match(result.content[0].text, /The bytes are not PNG/);
+    return user + system;
+  };
+  await costOf('A');
+  const usual = await costOf('A'.repeat(12_000_000));
+  t.ok((await costOf('A '.repeat(6_000_000))) < 3 * usual);
+  const right = picture('png').toString('base64');
+  const spaced = ` ${right.replace(/(.{7})/g, '$1 \r\n')}\n`;
+  t.match(await call('post_file', { feed: 'spaces', type: 'image/png', data: spaced }), { isError: false });
+  for (const data of [`${right}!`, 'AA=A', 'A===', 'AA= =\n='])
+    t.match(await call('post_file', { feed: 'spaces', type: 'image/png', data }), {
+      isError: true,
+      value: { code: 'invalid_body' },
+    });
+});
+
 t.test('the results of one request have a limit together', async (t) => {
   const feed = 'long-texts';
   for (let n = 0; n < 11; n += 1) await call('post_note', { feed, markdown: 'x'.repeat(100_000) });
