@@ -32,6 +32,8 @@ const LARGE_BYTES = 256 * 1024;
 const LARGE_AT_ONCE = 4;
 /** Limit of messages in one request, which old revisions of MCP allow. */
 const MAX_MESSAGES = 20;
+/** Longest id of a message, in UTF-16 units: the answer repeats it. */
+const MAX_ID_LENGTH = 1_000;
 
 /** The MCP endpoint for assistants. */
 function mcpOperation(parts: OperationParts): DescribedOperation {
@@ -48,18 +50,21 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
         return protocolError(-32700, 'The body is not JSON in UTF-8, or has too many values.');
       if (Array.isArray(message) && message.length > MAX_MESSAGES)
         return protocolError(-32600, `There may be at most ${MAX_MESSAGES} messages.`);
-      // The SDK would take the answer to the first for that of both, and the second would go on beyond all limits.
-      if (Array.isArray(message) && repeatsId(message))
-        return protocolError(-32600, 'Two requests have the same id.');
+      const fault = faultOfIds([message].flat());
+      if (fault !== undefined) return protocolError(-32600, fault);
       return (await loaded()).answer(exchange, message, caller);
     };
     return body.length > LARGE_BYTES ? large(answer) : answer();
   });
 }
 
-function repeatsId(messages: readonly unknown[]): boolean {
+/** What is wrong with the ids of messages, one sentence. */
+function faultOfIds(messages: readonly unknown[]): string | undefined {
   const ids = messages.flatMap((one) => (one instanceof Object && 'id' in one ? [one.id] : []));
-  return new Set(ids).size < ids.length;
+  if (ids.some((id) => typeof id === 'string' && id.length > MAX_ID_LENGTH))
+    return `An id may have at most ${MAX_ID_LENGTH} characters.`;
+  // The SDK would take the answer to the first for that of both, and the second would go on beyond all limits.
+  return new Set(ids).size < ids.length ? 'Two requests have the same id.' : undefined;
 }
 
 /** Called at the first request, because the SDK takes time and much memory. */

@@ -284,6 +284,20 @@ t.test('white space in base64 takes hardly any time, wherever it is', async (t) 
     });
 });
 
+t.test('an id has a limit, because the answer repeats it', async (t) => {
+  const list = (length: number) => ({ jsonrpc: '2.0', id: 'x'.repeat(length), method: 'tools/list' });
+  t.match(await send(service.url, JSON.stringify(list(1_000))), { status: 200, text: 'x'.repeat(1_000) });
+  for (const long of [
+    list(1_001),
+    [list(1), list(1_001)],
+    { jsonrpc: '2.0', id: 'x'.repeat(1_001), result: {} },
+  ])
+    t.match(await send(service.url, JSON.stringify(long)), {
+      status: 400,
+      json: { error: { code: -32600 } },
+    });
+});
+
 t.test('the results of one request have a limit together', async (t) => {
   const feed = 'long-texts';
   for (let n = 0; n < 11; n += 1) await call('post_note', { feed, markdown: 'x'.repeat(100_000) });
