@@ -87,7 +87,7 @@ export class Client {
     const passwordHash = random.oneOf([undefined, 'hash-0']);
     const notes = random.chance(0.5) ? this.#newNotes() : [];
     const since = moments.next();
-    const value: FeedValue = { readId, title: '', description: '', passwordHash };
+    const value: FeedValue = { readId, title: '', description: '', keepNotes: undefined, passwordHash };
     const change = begin(moments, `making ${feed.record.title}`, [
       { known: feed.record, value },
       ...this.#added({ known: feed }, notes),
@@ -170,12 +170,13 @@ export class Client {
     for (const [n, note] of notes.entries()) {
       const outcome = written?.outcomes?.[n];
       const sure = before[n];
+      const one = known.notes.get(noteFile(note.id, note.type))!;
       if (outcome === undefined || !isSteady) continue;
       const isExpected =
         outcome === 'stored'
-          ? !sure || sure.expires! <= this.#scene.now
+          ? !sure || sure.expires! <= this.#scene.now || one.mayBeSwept
           : outcome === 'skipped'
-            ? sure !== undefined || changes[n]!.effects[0]!.known.isUnclear
+            ? sure !== undefined || one.isUnclear
             : outcome.code === 'key_reused'
               ? this.#holders(known, since, note).length > 0
               : this.#isFull(outcome.code, known.notes.values(), since, notes);
@@ -281,12 +282,18 @@ export class Client {
   }
 
   async #configure({ known, record }: FoundFeed): Promise<void> {
-    const { random } = this.#scene;
+    const { random, hasSweeps } = this.#scene;
     const { sure, pending } = known.record;
     if (pending || !sure) return;
-    const settings = random.chance(0.3)
-      ? { readId: `read-${this.#scene.number()}` as ReadId }
-      : { title: `title ${random.below(10)}`, description: `${random.below(10)}` };
+    const p = random.below(10);
+    const keepNotes = random.oneOf([undefined, 2, 5]);
+    const settings =
+      hasSweeps && p < 5
+        ? { keepNotes }
+        : p > 6
+          ? { readId: `read-${this.#scene.number()}` as ReadId }
+          : { title: `title ${random.below(10)}`, description: `${random.below(10)}` };
+    if ('keepNotes' in settings) known.leastKept = Math.min(known.leastKept, keepNotes ?? known.leastKept);
     await this.#changeFeed(
       { known, record },
       { ...sure, ...settings },

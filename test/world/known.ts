@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { dateOfId } from '../../src/feeds/ids.ts';
 import type { FeedName, NoteFile, ReadId } from '../../src/feeds/names.ts';
 import type { NewNote, Note } from '../../src/feeds/note.ts';
+import { type Ordered, oldestFirst } from '../../src/feeds/order.ts';
 
 /** Something that the service did against its contract. */
 export class Violation extends Error {
@@ -135,6 +137,7 @@ export interface FeedValue {
   readonly readId: ReadId;
   readonly title: string;
   readonly description: string;
+  readonly keepNotes: number | undefined;
   readonly passwordHash: string | undefined;
 }
 
@@ -143,6 +146,8 @@ export class KnownFeed {
   readonly name: FeedName;
   readonly record: Known<FeedValue>;
   readonly notes = new Map<NoteFile, KnownNote>();
+  /** The least number of notes that it was ever asked to keep. */
+  leastKept = Number.POSITIVE_INFINITY;
 
   constructor(name: FeedName, number: number) {
     this.name = name;
@@ -163,6 +168,24 @@ export class KnownNote extends Known<NoteValue> {
     this.id = id;
     this.type = type;
   }
+
+  /** Whether a sweep may have removed it, because the feed may have had enough newer notes. */
+  get mayBeSwept(): boolean {
+    const { leastKept, notes } = this.feed;
+    if (leastKept === Number.POSITIVE_INFINITY) return false;
+    const place = placeOf(this);
+    const mayBeNewer = (other: KnownNote) => {
+      const others = placeOf(other);
+      return other !== this && (!place || !others || oldestFirst(others, place) > 0);
+    };
+    return [...notes.values()].filter(mayBeNewer).length >= leastKept;
+  }
+}
+
+/** Undefined if its file tells the date. */
+function placeOf({ id, type }: KnownNote): Ordered | undefined {
+  const createdAt = dateOfId(id);
+  return createdAt === undefined ? undefined : { id, type, createdAt };
 }
 
 export function noteValue({ bytes, meta }: Pick<NewNote, 'bytes' | 'meta'>): NoteValue {
@@ -183,7 +206,7 @@ export function isNote(value: NoteValue | undefined, { size, content, meta }: No
 
 export function isFeed(value: FeedValue | undefined, feed: FeedValue | undefined): boolean {
   if (!value || !feed) return value === feed;
-  return (['readId', 'title', 'description', 'passwordHash'] as const).every(
+  return (['readId', 'title', 'description', 'keepNotes', 'passwordHash'] as const).every(
     (member) => value[member] === feed[member],
   );
 }

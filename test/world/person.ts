@@ -47,7 +47,7 @@ export class Person {
       this.#place(note.file, undefined, { known: note, value: undefined });
     } else {
       const title = `by hand ${random.below(10)}`;
-      const value = { ...feed.record.sure!, title, description: '' };
+      const value = { ...feed.record.sure!, title, description: '', keepNotes: undefined };
       const bytes = Buffer.from(JSON.stringify({ title }));
       this.#place('.feed.json', bytes, { known: feed.record, value }, feed.name);
     }

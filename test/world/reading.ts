@@ -124,9 +124,11 @@ export function checkNote(
     );
 }
 
-/** A note that has expired by then may be absent. */
+/** A note that has expired by then, or that the feed may not have kept, may be absent. */
 export function mayBeAbsent(note: KnownNote, since: number, until: number): boolean {
-  return note.mayHaveBeen(since, (value) => value === undefined || value.expires! <= until);
+  return (
+    note.mayBeSwept || note.mayHaveBeen(since, (value) => value === undefined || value.expires! <= until)
+  );
 }
 
 /** The notes that came: each once, and all that were there all the time. */
@@ -170,7 +172,8 @@ export async function readTags(scene: Scene, storage: Storage, { known, record }
       one.mayHaveBeen(since, (value) => isTagged(value) && !isOver(value, begunAt)),
     );
     const least = all.filter(
-      (one) => !one.mayHaveBeen(since, (value) => !isTagged(value) || isOver(value, until)),
+      (one) =>
+        !one.mayBeSwept && !one.mayHaveBeen(since, (value) => !isTagged(value) || isOver(value, until)),
     );
     const count = counts.get(tag) ?? 0;
     if (count < least.length || count > most.length)

@@ -19,6 +19,8 @@ export class Scene {
   readonly maxFeeds: number;
   /** The same. */
   readonly maxBytes: number;
+  /** Feeds are asked to keep only so many notes. */
+  readonly hasSweeps: boolean;
   /** Somebody changes files by hand. */
   readonly hasPerson: boolean;
   /** Of clients so far. */
@@ -38,6 +40,7 @@ export class Scene {
       bytes: this.random.oneOf([0, 0, 400]),
     };
     this.maxBytes = this.random.oneOf([0, 0, 900]);
+    this.hasSweeps = this.random.chance(0.25);
   }
 
   get now(): number {

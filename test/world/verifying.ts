@@ -43,7 +43,7 @@ export async function verify(scene: Scene, storage: Storage, { isOfOneLife = fal
         found.set(
           note,
           compare(note, read?.meta, (value) => {
-            if (!read) return isGone || value === undefined || isExpired(value.expires);
+            if (!read) return isGone || value === undefined || isExpired(value.expires) || note.mayBeSwept;
             if (value === undefined || !isNote(value, read)) return false;
             return bytes ? value.bytes.equals(bytes) : isExpired(value.expires);
           }),
