@@ -3,7 +3,7 @@ import { Refusal } from '../refusals.ts';
 /** A client that has not taken all of an answer yet. */
 export interface SlowReader {
   readonly client: string;
-  /** Ends the answer, later in this turn of the event loop or in the next. */
+  /** Ends the answer soon. */
   giveWay(reason: Refusal): void;
 }
 

@@ -6,7 +6,7 @@ import { isExpired, type Note, type NoteMeta } from '../../feeds/note.ts';
 import type { LoadedNotes } from '../found-page.ts';
 import { NO_META } from '../metadata.ts';
 import { PAGE_TEXT_BYTES, type Page, type PageQuery, type StoredFile, type TagCount } from '../storage.ts';
-import { refuse, unavailable } from './failures.ts';
+import { refuse, refuseAsUnavailable } from './failures.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
@@ -228,9 +228,7 @@ export class NoteReader {
     if (!found || (!asked.isEdited && hasAll(asked, found.read))) return found;
     return locks.shared(feed.name, async () => {
       // What a refused write has left is no state of the note.
-      await writer.finish(folder).catch((error) => {
-        throw unavailable(error);
-      });
+      await writer.finish(folder).catch(refuseAsUnavailable);
       const entry = feed.notes.get(asked.file);
       return entry && readNow(entry);
     });
