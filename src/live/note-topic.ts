@@ -77,7 +77,10 @@ export class NoteTopic extends Topic<NoteListener> {
 
   protected async tell(listeners: readonly NoteListener[], feed: Feed | undefined): Promise<void> {
     const admitted = listeners.filter((listener) => listener.continuesWith(feed));
-    if (feed === undefined) return;
+    if (feed === undefined) {
+      for (const listener of admitted) listener.hasNoNotes();
+      return;
+    }
     // The changes are taken before new notes are looked up, so that no listener gets an edit before its note.
     const [edited, removed] = [this.#edited, this.#removed];
     const isUnnamed = this.#isUnnamed || (this.#isUnsure && this.#version !== feed.version);
@@ -259,6 +262,15 @@ export class NoteListener extends Listener {
     if (this.stream.isClosed) return false;
     this.isBehind ||= !this.stream.isReady;
     return !this.isBehind;
+  }
+
+  /** Resets a client that may have notes, as a feed without notes does, so that nobody can find out which read ids exist. */
+  hasNoNotes(): void {
+    if (this.place === undefined || typeof this.place === 'string') {
+      this.owesReset = true;
+      this.place = BEFORE_ALL;
+    }
+    if (this.mayBegin()) this.reset();
   }
 
   /** Sends a reset that is owed, once the client has taken everything else. */

@@ -3,12 +3,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { exactly } from '../support/exact-request.ts';
+import { NoteStream } from '../support/note-stream.ts';
 import { ask, start, tempDir } from '../support/service.ts';
 
 const data = await tempDir(t);
 await mkdir(join(data, 'empty'));
 await writeFile(join(data, 'empty', '.readid'), 'of-the-empty-feed');
-const { url } = await start(t, {}, data);
+const { url } = await start(t, { SERVICE_TRUST_PROXY: '1' }, data);
 /** Of one length, so that the answers are. */
 const EMPTY = 'of-the-empty-feed';
 const UNKNOWN = 'of-no-feed-at-all';
@@ -59,6 +60,27 @@ t.test('an unknown read id is answered byte for byte like an empty feed', async 
           `${method} ${path} ${JSON.stringify(headers)}`,
         );
       }
+});
+
+t.test('its streams of notes are those of an empty feed', async (t) => {
+  const places: Record<string, string>[] = [
+    {},
+    { since: '0' },
+    { since: 'a' },
+    { since: '20260101T000000Z-00000000-0000-4000-8000-000000000000' },
+    { since: 'a.b' },
+  ];
+  for (const place of places)
+    for (const headers of [{}, { accept: 'application/x-ndjson' }]) {
+      const query = new URLSearchParams({ notes: '1', ...place });
+      const streams = await Promise.all(
+        [UNKNOWN, EMPTY].map((id) => NoteStream.open(t, `${url}/r/${id}/events?${query}`, headers)),
+      );
+      // What an empty feed says at the beginning comes at once.
+      if ('since' in place && place.since !== '0') for (const stream of streams) await stream.hears(1);
+      t.equal(streams[0]!.text, streams[1]!.text, `${query} ${JSON.stringify(headers)}`);
+      for (const stream of streams) stream.close();
+    }
 });
 
 t.test('it is an empty feed', async (t) => {
