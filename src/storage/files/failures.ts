@@ -59,8 +59,3 @@ function nameTooLong(cause: unknown): Refusal {
 export function refuse(error: unknown): never {
   throw asRefusal(error);
 }
-
-/** Throws `store_unavailable`, whatever the failure is: also for one of a full disk, if nothing is to be written. */
-export function refuseAsUnavailable(error: unknown): never {
-  throw unavailable(error);
-}

@@ -7,7 +7,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { type Failure, fromFailure } from '../failures.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import { type FileWriter, fileTime } from './durable.ts';
-import { asRefusal, refuseAsUnavailable, unavailable } from './failures.ts';
+import { asRefusal, unavailable } from './failures.ts';
 import type { FeedIndex, IndexedFeed } from './feed-index.ts';
 import { findMarks, type MarksRead } from './find-marks.ts';
 import { endLine, lineOf, type Mark } from './marks.ts';
@@ -178,7 +178,9 @@ export class MarkKeeper {
   /** The metadata that a refused removal has moved away are those of notes all the same. */
   async #finish({ name }: IndexedFeed): Promise<void> {
     const { dir, writer } = this.#parts;
-    await writer.finish(join(dir, name)).catch(refuseAsUnavailable);
+    await writer.finish(join(dir, name)).catch((error) => {
+      throw unavailable(error);
+    });
   }
 
   #complete(feed: IndexedFeed, read: MarksRead): void {

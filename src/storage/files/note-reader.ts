@@ -6,7 +6,7 @@ import { isExpired, type Note, type NoteMeta } from '../../feeds/note.ts';
 import type { LoadedNotes } from '../found-page.ts';
 import { NO_META } from '../metadata.ts';
 import { PAGE_TEXT_BYTES, type Page, type PageQuery, type StoredFile, type TagCount } from '../storage.ts';
-import { refuse, refuseAsUnavailable } from './failures.ts';
+import { refuse, unavailable } from './failures.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
@@ -227,10 +227,12 @@ export class NoteReader {
     const found = await readNow(asked);
     if (!found || (!asked.isEdited && hasAll(asked, found.read))) return found;
     return locks.shared(feed.name, async () => {
-      // What a refused write has left is no state of the note.
-      await writer.finish(folder).catch(refuseAsUnavailable);
+      const left: unknown = await writer.finish(folder).then(undefined, (error) => error);
       const entry = feed.notes.get(asked.file);
-      return entry && readNow(entry);
+      const again = entry && (await readNow(entry));
+      // A file that a refused write has moved away is one of the note all the same.
+      if (left !== undefined && again && !hasAll(again.entry, again.read)) throw unavailable(left);
+      return again;
     });
   }
 }
