@@ -92,6 +92,7 @@ export class Access {
   /** Wrong passwords, and failed sign-ins. */
   readonly guesses: RateLimit;
   readonly #operatorGuesses: RateLimit;
+  readonly #metricsGuesses: RateLimit;
   readonly #parts: AccessParts;
   readonly #isPassword: Matcher | undefined;
   readonly #isMetricsToken: Matcher | undefined;
@@ -110,6 +111,9 @@ export class Access {
     this.writes = limit('rate_limited', 'changes');
     this.guesses = limit('too_many_attempts', 'wrong passwords');
     this.#operatorGuesses = limit('too_many_attempts', 'wrong tokens');
+    // Not shared, because metrics are asked for while the database fails.
+    const metrics = { perWindow: rateLimit, code: 'too_many_attempts', what: 'wrong tokens', now } as const;
+    this.#metricsGuesses = new RateLimit(metrics);
     // Not shared, because each process renders for itself.
     const previews = rateLimit && PREVIEWS_PER_MINUTE;
     this.previews = new RateLimit({ perWindow: previews, code: 'rate_limited', what: 'previews', now });
@@ -261,10 +265,16 @@ export class Access {
     return admittedCaller(caller, { sender: grant?.sender, feedPassword: undefined });
   }
 
-  /** Requires the token for the metrics, if there is one. Throws a Refusal `auth`. */
-  requireMetricsToken({ bearer = '' }: Caller): void {
-    if (this.#isMetricsToken?.(bearer) === false)
+  /**
+   * Requires the token for the metrics, if there is one. Wrong ones have a counter of their own.
+   * @throws Refusal `auth`, `too_many_attempts`
+   */
+  requireMetricsToken({ client, bearer }: Caller): void | Promise<void> {
+    if (this.#isMetricsToken === undefined) return;
+    if (bearer === undefined)
       throw new Refusal('auth', 'The metrics have a token: send it as Authorization: Bearer.');
+    const isRight = this.#isMetricsToken(bearer);
+    return this.#metricsGuesses.countIfWrong(client, isRight, 'That is not the token of the metrics.');
   }
 
   /**

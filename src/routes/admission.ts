@@ -33,8 +33,8 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
     case 'public':
       return operation.handle;
     case 'metrics':
-      return (exchange) => {
-        access.requireMetricsToken(apiCaller(exchange, access));
+      return async (exchange) => {
+        await access.requireMetricsToken(apiCaller(exchange, access));
         return operation.handle(exchange);
       };
     case 'operator':

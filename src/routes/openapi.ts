@@ -75,7 +75,7 @@ const ACCESS: Readonly<
 > = {
   metrics: [
     [{}, { metricsToken: [] }],
-    ['auth', 'not_found'],
+    ['auth', 'too_many_attempts', 'not_found'],
   ],
   operator: [[{ operatorToken: [] }], ['auth', 'too_many_attempts', 'not_found', 'store_unavailable']],
   reader: [BY_NAME, NAME_ERRORS],

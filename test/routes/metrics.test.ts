@@ -75,3 +75,16 @@ t.test('with a token, only for who has it', async (t) => {
   t.equal((await as('Bearer wrong')).status, 401);
   t.equal((await as('Bearer a-token-of-metrics')).status, 200);
 });
+
+t.test('who has sent many wrong tokens must wait, and only there', async (t) => {
+  const settings = { SERVICE_METRICS_TOKEN: 'a-token-of-metrics', SERVICE_PASSWORD: 'a-password' };
+  const limited = { ...settings, SERVICE_RATE_LIMIT: '3', SERVICE_TRUST_PROXY: '1' };
+  const { url } = await start(t, { SERVICE_METRICS: '1', ...limited });
+  const as = (token: string, path = '/metrics', client = '192.0.2.1') =>
+    ask(url + path, { headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': client } });
+  for (let n = 0; n < 5; n++) await ask(`${url}/metrics`, { headers: { 'x-forwarded-for': '192.0.2.1' } });
+  for (const token of ['a', 'b', 'c']) t.match(await as(token), { status: 401, json: { code: 'auth' } });
+  t.match(await as('a-token-of-metrics'), { status: 429, json: { code: 'too_many_attempts' } });
+  t.equal((await as('a-token-of-metrics', '/metrics', '192.0.2.2')).status, 200);
+  t.equal((await as('a-password', '/api/v1/feeds/any/notes')).status, 200);
+});
