@@ -88,6 +88,29 @@ t.test('a form has its payload in a field', async (t) => {
   t.match(await send('forms', 'generic', '{"message": "100 %"}', FORM), { status: 200 });
 });
 
+t.test(
+  'a group of alerts that is refused halfway leaves those before, and makes no second ones',
+  async (t) => {
+    const limited = await start(t, { SERVICE_MAX_NOTES_PER_FEED: '2' });
+    const alerts = [1, 2, 3].map((day) => ({
+      status: 'firing',
+      labels: { alertname: `Alert ${day}` },
+      startsAt: `2026-11-0${day}T00:00:00Z`,
+      fingerprint: `f${day}`,
+    }));
+    const body = JSON.stringify({ status: 'firing', alerts });
+    let before: unknown;
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const reply = await send('halfway', 'alertmanager', body, {}, limited.url);
+      t.match(reply, { status: 507, json: { code: 'note_limit' } });
+      const notes = await notesIn('halfway', {}, limited.url);
+      t.match(notes, [{ title: 'Firing: Alert 2' }, { title: 'Firing: Alert 1' }]);
+      t.same(notes, before ?? notes);
+      before = notes;
+    }
+  },
+);
+
 t.test('an alert that resolves edits its own note', async (t) => {
   for (const kind of ['alertmanager', 'grafana']) {
     const feed = `alerts-${kind}`;
