@@ -1,4 +1,5 @@
-/** A primary that ends, hangs or comes back, with a standby that takes its place. */
+/** A primary that ends, hangs or comes back, with a standby that takes its place, or is away itself. */
+import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { containerSettings } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
@@ -129,3 +130,21 @@ t.test('a commit that the standby lacks is not acknowledged, whoever ends the wa
   await pair.standby.start();
   t.ok(await takesPosts(url));
 });
+
+t.test(
+  'a commit that waited for the standby for more than a minute shows in the container that began it',
+  async (t) => {
+    const pair = await PostgresPair.start(t);
+    const { url } = await serviceOn(t, pair);
+    const readId = readIdIn((await post(`${url}/${FEED}`, 'first')).json.read_url);
+    const shown = async () => (await ask(`${url}/api/v1/read/${readId}/notes`)).json.notes.length;
+    await pair.standby.stop();
+    t.match(await post(`${url}/${FEED}`, 'late'), { status: 503, json: { code: 'store_unavailable' } });
+    await wait(65_000);
+    t.equal(await shown(), 1, 'this is cached now');
+    await pair.standby.start();
+    t.ok(await eventually(async () => (await pair.notesOn(pair.primary)) === 2));
+    await wait(1_000);
+    t.equal(await shown(), 2);
+  },
+);

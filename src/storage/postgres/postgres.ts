@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { FeedName } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { Refusal } from '../../refusals.ts';
@@ -43,8 +44,8 @@ const FORGET_SERIES = statement('forget_series')`
 const DUE_FEEDS = statement<{ name: FeedName }>('due_feeds')`
   SELECT name FROM feeds WHERE due_at <= $1 ORDER BY due_at LIMIT 100`;
 
-/** How long a commit whose reply was lost may still show, ms. */
-const UNSURE_MS = 60_000;
+/** The most transactions that are remembered because it is unknown whether they were committed. */
+const MAX_UNSURE = 10_000;
 
 /** How often a command is decided again, because another transaction took its name or read id. */
 const MAX_ATTEMPTS = 5;
@@ -104,6 +105,8 @@ class PostgresStorage extends PostgresReads implements Storage {
   readonly #clearing: Clearing;
   /** By running transaction: the keys of feeds that a notice has reported already. */
   readonly #reported = new Map<string, Set<string>>();
+  /** Transactions that may still be committed, at any time: a commit waits for a standby for as long as that is away. */
+  readonly #unsure = new LRUCache<string, true>({ max: MAX_UNSURE });
   readonly #notifier: ChangeNotifier | undefined;
   #changesElsewhere: ChangeListener | undefined;
   #stopWatching = () => {};
@@ -264,11 +267,9 @@ class PostgresStorage extends PostgresReads implements Storage {
       const reported = this.#reported.get(origin);
       this.#reported.delete(origin);
       for (const { key, ...change } of done?.changes ?? []) if (!reported?.has(key)) this.tellChange(change);
-      if (done && isUnsure) {
-        // A notice before the commit would be taken for the change itself.
-        this.#reported.set(origin, new Set());
-        setTimeout(() => this.#reported.delete(origin), UNSURE_MS).unref();
-      } else this.#notifier?.tell(done?.payloads ?? []);
+      // A notice before the commit would be taken for the change itself.
+      if (done && isUnsure) this.#unsure.set(origin, true);
+      else this.#notifier?.tell(done?.payloads ?? []);
     }
   }
 
@@ -277,7 +278,7 @@ class PostgresStorage extends PostgresReads implements Storage {
     const { origin, changes } = decodeChanges(payload);
     const reported = this.#reported.get(origin);
     const isForeign = !this.database.isOwn(origin);
-    if (!isForeign && !reported) return;
+    if (!isForeign && !reported && !this.#unsure.has(origin)) return;
     for (const { key, ...change } of changes) {
       reported?.add(key);
       this.tellChange(isForeign ? { ...change, isForeign } : change);
