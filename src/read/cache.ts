@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { ReadId } from '../feeds/names.ts';
 import type { Representation } from '../http/representation.ts';
@@ -10,6 +11,8 @@ const LARGEST_PART = 4;
 const GUEST_PART = 8;
 /** While the cache is disabled, a request joins a running build only if it started less than this many ms ago. */
 const MAX_SHARED_AGE_MS = 500;
+/** Outdated entries removed in one turn of the event loop: about 1 ms. */
+const REMOVED_AT_ONCE = 1_000;
 
 interface Entry {
   readonly representation: Representation;
@@ -50,9 +53,10 @@ interface CacheCounts {
 
 /** Answers by view, bounded by bytes, until their feed changes. */
 export class ReadCache {
-  readonly #entries: LRUCache<string, Entry>;
+  #entries: LRUCache<string, Entry>;
   /** Those of the entries that are guests; the oldest leave first. */
-  readonly #guests: LRUCache<string, Entry>;
+  #guests: LRUCache<string, Entry>;
+  readonly #maxBytes: number;
   readonly #feeds = new Map<ReadId, FeedViews>();
   #isEnabled = true;
   #abandoning: NodeJS.Timeout | undefined;
@@ -62,29 +66,9 @@ export class ReadCache {
 
   /** @param maxBytes 0 caches nothing, but concurrent requests still share a build */
   constructor(maxBytes: number) {
-    const sizeCalculation = ({ representation }: Entry) => representation.size + ENTRY_OVERHEAD;
-    this.#entries = new LRUCache<string, Entry>({
-      maxSize: Math.max(1, maxBytes),
-      maxEntrySize: Math.max(1, Math.floor(maxBytes / LARGEST_PART)),
-      sizeCalculation,
-      noDisposeOnSet: true,
-      dispose: ({ representation, views }, key, reason) => {
-        if (reason === 'evict') this.#evictions += 1;
-        // While the storage fails the cache is switched off. Running answers keep their bytes then, because they could not read the rest.
-        if (this.#isEnabled) representation.release();
-        this.#guests.delete(key);
-        views.keys.delete(key);
-        this.#forgetIfEmpty(views);
-      },
-    });
-    this.#guests = new LRUCache<string, Entry>({
-      maxSize: Math.max(1, Math.floor(maxBytes / GUEST_PART)),
-      sizeCalculation,
-      // After, because deleting the entry deletes the guest.
-      disposeAfter: (_, key, reason) => {
-        if (reason === 'evict') this.#entries.delete(key);
-      },
-    });
+    this.#maxBytes = maxBytes;
+    this.#entries = this.#noEntries();
+    this.#guests = this.#noGuests();
   }
 
   /** The largest body that can be cached, in bytes. */
@@ -113,7 +97,7 @@ export class ReadCache {
 
   get(key: string): Representation | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || isOver(entry, Date.now)) {
+    if (entry === undefined || !this.#isCurrent(entry.views) || isOver(entry, Date.now)) {
       this.#entries.delete(key);
       this.#misses += 1;
       return undefined;
@@ -149,7 +133,7 @@ export class ReadCache {
     const views = this.#feeds.get(readId);
     if (views === undefined) return;
     this.#feeds.delete(readId);
-    for (const key of [...views.keys]) this.#entries.delete(key);
+    void this.#remove(views);
   }
 
   /**
@@ -159,9 +143,49 @@ export class ReadCache {
   setEnabled(isEnabled: boolean): void {
     this.#isEnabled = isEnabled;
     this.#feeds.clear();
-    this.#entries.clear();
+    // No entry is removed by itself, because a large cache has millions. None is released: while the storage fails, running answers
+    // keep their bytes, because they could not read the rest.
+    this.#entries = this.#noEntries();
+    this.#guests = this.#noGuests();
     clearInterval(this.#abandoning);
     if (!isEnabled) this.#abandoning = setInterval(() => this.#feeds.clear(), MAX_SHARED_AGE_MS).unref();
+  }
+
+  #noEntries(): LRUCache<string, Entry> {
+    return new LRUCache<string, Entry>({
+      maxSize: Math.max(1, this.#maxBytes),
+      maxEntrySize: Math.max(1, Math.floor(this.#maxBytes / LARGEST_PART)),
+      sizeCalculation,
+      noDisposeOnSet: true,
+      dispose: ({ representation, views }, key, reason) => {
+        if (reason === 'evict') this.#evictions += 1;
+        representation.release();
+        this.#guests.delete(key);
+        views.keys.delete(key);
+        this.#forgetIfEmpty(views);
+      },
+    });
+  }
+
+  #noGuests(): LRUCache<string, Entry> {
+    return new LRUCache<string, Entry>({
+      maxSize: Math.max(1, Math.floor(this.#maxBytes / GUEST_PART)),
+      sizeCalculation,
+      // After, because deleting the entry deletes the guest.
+      disposeAfter: (_, key, reason) => {
+        if (reason === 'evict') this.#entries.delete(key);
+      },
+    });
+  }
+
+  /** Frees the room of outdated views. Nobody gets them meanwhile. */
+  async #remove(views: FeedViews): Promise<void> {
+    let count = 0;
+    for (const key of views.keys) {
+      if (this.#entries.peek(key)?.views === views) this.#entries.delete(key);
+      count += 1;
+      if (count % REMOVED_AT_ONCE === 0) await nextTurn();
+    }
   }
 
   async #build(views: FeedViews, key: string, build: () => Promise<CacheableView>): Promise<CacheableView> {
@@ -178,6 +202,8 @@ export class ReadCache {
   #keep(views: FeedViews, key: string, view: CacheableView): void {
     const { representation, until } = view;
     const entry = { representation, views, until };
+    // An outdated one may not have been removed yet.
+    if (this.#entries.peek(key)?.views !== views) this.#entries.delete(key);
     this.#entries.set(key, entry);
     if (view.isGuest && !this.#guests.set(key, entry).has(key)) this.#entries.delete(key);
     if (!this.#holds(key, representation)) return;
@@ -200,6 +226,10 @@ export class ReadCache {
     if (views.keys.size === 0 && views.building.size === 0 && this.#isCurrent(views))
       this.#feeds.delete(views.readId);
   }
+}
+
+function sizeCalculation({ representation }: Entry): number {
+  return representation.size + ENTRY_OVERHEAD;
 }
 
 /** @param now is asked only for a view that ends */

@@ -273,6 +273,39 @@ for (const bytes of [0, 1, 4 * KIB]) {
   });
 }
 
+t.test('a hundred thousand views are forgotten at once, without keeping the event loop', async (t) => {
+  const ends = {
+    'their feed changes': (cache: ReadCache) => cache.drop(FEED),
+    'changes are missed': (cache: ReadCache) => cache.setEnabled(false),
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    const cache = new ReadCache(1024 * 1024 * KIB);
+    const shared = view(10);
+    for (let n = 0; n < 100_000; n += 1) await cache.load(FEED, `view ${n}`, built(shared));
+    const before = process.threadCpuUsage();
+    end(cache);
+    const { user, system } = process.threadCpuUsage(before);
+    t.ok(user + system < 25_000, `${name}: ${user + system} µs of CPU time`);
+    t.equal(cache.get('view 0'), undefined);
+    t.equal(cache.get('view 99999'), undefined);
+    while (cache.size > 0) await turn();
+    cache.setEnabled(true);
+  }
+});
+
+t.test('a view that is made while those before it are still being forgotten stays', async (t) => {
+  const cache = new ReadCache(1024 * 1024 * KIB);
+  for (let n = 0; n < 5_000; n += 1) await cache.load(FEED, `view ${n}`, built(view(10)));
+  const other = view(10);
+  await cache.load(OTHER, 'other', built(other));
+  cache.drop(FEED);
+  const fresh = view(20);
+  await cache.load(FEED, 'view 4999', built(fresh));
+  while (cache.counts.entries > 2) await turn();
+  t.equal(cache.get('view 4999'), fresh);
+  t.equal(cache.get('other'), other);
+});
+
 t.test('nothing is left of feeds that are no longer cached', async (t) => {
   const cache = new ReadCache(MAX);
   const failing = async () => {
