@@ -9,6 +9,8 @@ const ACTIVE_MS = 60_000;
 /** Interval for finishing the clean-up of crashed processes, ms. */
 const IDLE_MS = 60_000;
 const BATCH = 100;
+/** Keys freed in one statement, which has to end in time. */
+const FREED_AT_ONCE = 1_000;
 const AT_ONCE = 8;
 /** How long a post with a lost COMMIT reply may still commit, ms. */
 const UNSURE_MS = 60_000;
@@ -80,8 +82,9 @@ export class ObjectRemover {
   /** What fails is claimed again later. */
   async #sweep(): Promise<void> {
     try {
-      if (this.#unfreed.size > 0) {
-        const keys = [...this.#unfreed];
+      const unfreed = [...this.#unfreed];
+      for (let n = 0; n < unfreed.length && !this.#isStopped; n += FREED_AT_ONCE) {
+        const keys = unfreed.slice(n, n + FREED_AT_ONCE);
         // Their notes may have been stored.
         await this.#rows.free(keys, UNSURE_MS);
         for (const key of keys) this.#unfreed.delete(key);

@@ -5,6 +5,7 @@ import { newImageKey } from '../../src/feeds/ids.ts';
 import type { ImageStore } from '../../src/images/image-store.ts';
 import { ObjectRemover } from '../../src/images/object-remover.ts';
 import type { PictureRows } from '../../src/storage/picture-rows.ts';
+import { eventually } from '../support/eventually.ts';
 
 const POSTS = 300;
 const PICTURES = 1_000;
@@ -28,4 +29,21 @@ t.test('a process keeps few keys of failed posts while another one removes their
   for (let n = 0; n < POSTS; n += 1) await fail();
   const grown = bytesInUse() - before;
   t.ok(grown < MAX_BYTES, `grown by ${grown} bytes`);
+});
+
+t.test('keys that could not be freed for long are freed some at a time', async (t) => {
+  const freed = new Set<string>();
+  let [isAway, most] = [true, 0];
+  const free = async (keys: readonly string[]) => {
+    if (isAway) throw new Error('the database takes no writes');
+    most = Math.max(most, keys.length);
+    for (const key of keys) freed.add(key);
+  };
+  const rows = { free, claim: async () => [] };
+  const remover = new ObjectRemover(rows as unknown as PictureRows, {} as ImageStore, 0);
+  t.teardown(() => remover.stop());
+  for (let n = 0; n < POSTS; n += 1) await remover.discard(Array.from({ length: 20 }, newImageKey), true);
+  isAway = false;
+  t.ok(await eventually(() => freed.size === POSTS * 20));
+  t.ok(most <= 1_000, `${most} in one statement`);
 });
