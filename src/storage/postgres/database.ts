@@ -9,7 +9,8 @@ import { WriterClient } from './writer-client.ts';
 /** Connections for reading, and as many for writing, at most, unless others are asked for. */
 const CONNECTIONS = 4;
 
-interface DatabaseOptions {
+/** How a database is used. */
+export interface DatabaseOptions {
   /** Runs before a new connection is used for writing; if it throws, the connection is not used. */
   readonly onWriter?: (client: ClientBase) => Promise<void>;
   readonly limits?: ConnectionLimits;

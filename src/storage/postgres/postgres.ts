@@ -18,7 +18,6 @@ import { removeChanges } from './changes-table.ts';
 import { Clearing } from './clearing.ts';
 import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
 import { connectionOptions, knownHosts } from './connection-options.ts';
-import { Database } from './database.ts';
 import { asStartFailure, isUniqueViolation, mayWorkAlone, NOT_ALLOWED } from './failures.ts';
 import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
 import { addRecord, recordReads, removeRecord } from './operator-records.ts';
@@ -122,7 +121,7 @@ class PostgresStorage extends PostgresReads implements Storage {
     log,
     commits,
   }: PostgresOptions) {
-    super(new Database(url, isListening ? { onWriter: keepMovesOut } : { isPooled: true }), commits);
+    super(url, isListening ? { onWriter: keepMovesOut } : { isPooled: true }, commits);
     this.#rules = { maxFeeds, maxBytes, keepDays, isLicenseValid };
     this.#posts = new BatchedCalls(
       (posts) => this.#storePosts(posts),
@@ -209,7 +208,7 @@ class PostgresStorage extends PostgresReads implements Storage {
   protected async release(): Promise<void> {
     await Promise.all([this.#clearing.stop(), this.#words?.close(), this.#search?.close()]);
     await Promise.all([this.#changesElsewhere?.close(), this.#notifier?.close()]);
-    await this.database.close();
+    await this.disconnect();
     this.#stopWatching();
   }
 

@@ -43,7 +43,7 @@ import {
 } from '../storage.ts';
 import { FILE_COLUMNS, type FileRow, type Piece, storedFile } from '../stored-file.ts';
 import { findArrivals } from './arrival-reads.ts';
-import type { Database } from './database.ts';
+import { Database, type DatabaseOptions } from './database.ts';
 import { mayWorkAlone } from './failures.ts';
 import { CONTENTLESS_COLUMNS, isLive, NOTE_COLUMNS, OF_FEED } from './note-rows.ts';
 import { listFeeds, totals } from './overview.ts';
@@ -167,14 +167,18 @@ interface Numbered {
  */
 export abstract class PostgresReads extends DatabaseStorage {
   protected readonly database: Database;
+  /** A connection of its own: to count the tags of a large feed takes seconds, and must not keep others from reading. */
+  readonly #tagCounts: Database;
   readonly #feeds: BatchedCalls<FeedName, Feed | undefined>;
   readonly #pages: BatchedCalls<WantedPage, FeedPage | undefined>;
   readonly #stats: BatchedCalls<WantedFile, FileRow | undefined>;
   readonly #pieces: BatchedCalls<WantedPiece, Piece | undefined>;
 
-  constructor(database: Database, commits: CommitObserver | undefined) {
+  constructor(url: string, options: DatabaseOptions, commits: CommitObserver | undefined) {
     super(commits);
+    const database = new Database(url, options);
     this.database = database;
+    this.#tagCounts = new Database(url, { ...options, connections: 1 });
     this.#feeds = new BatchedCalls(async (names) => {
       const rows = await database.read(FEEDS, [[...new Set(names)]]);
       const feeds = new Map(rows.map((row) => [row.name, feedOf(row)]));
@@ -205,6 +209,11 @@ export abstract class PostgresReads extends DatabaseStorage {
       ([row]) => row,
       ({ length }) => length,
     );
+  }
+
+  /** Closes the connections; see `Database.close`. */
+  protected async disconnect(): Promise<void> {
+    await Promise.all([this.database.close(), this.#tagCounts.close()]);
   }
 
   async check(): Promise<void> {
@@ -262,7 +271,7 @@ export abstract class PostgresReads extends DatabaseStorage {
   }
 
   tags({ key }: AdmittedFeed, prefix: string): Promise<readonly TagCount[]> {
-    return this.database.read(TAGS, [key, prefix, Date.now()]);
+    return this.#tagCounts.read(TAGS, [key, prefix, Date.now()]);
   }
 
   /** The notes of files, newest first, see `foundPage`. */
