@@ -10,7 +10,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import t from 'tap';
-import { PHONE, startBrowser } from '../support/browser.ts';
+import { isRouted, PHONE, startBrowser } from '../support/browser.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { freePort } from '../support/free-port.ts';
 import { HOSTED } from '../support/licenses.ts';
@@ -201,6 +201,7 @@ async function takeAll(folder: string, main?: string): Promise<void> {
         await page.route('**/otter-log', (route) =>
           route.request().method() === 'POST' ? undefined : route.continue(),
         );
+        await isRouted(page);
         await page.locator('textarea:visible').first().press('Control+Enter');
         await page.waitForSelector('progress:visible', { timeout: PATIENCE_MS });
       },

@@ -113,6 +113,23 @@ export async function boxIsReady(page: Page): Promise<void> {
   if (!(await eventually(isReady))) throw new Error('the box for new notes has no script');
 }
 
+/** Waits until a loaded page sends its requests to the route that was just added: its process hears of the first one late. */
+export async function isRouted(page: Page): Promise<void> {
+  const address = new URL('/static/routed', page.url()).href;
+  let isMet = false;
+  await page.route(address, (route) => {
+    isMet = true;
+    return route.fulfill({ status: 204 });
+  });
+  const meets = async () => {
+    // The service worker leaves it alone.
+    await page.evaluate(`fetch('${address}', {method: 'DELETE'}).catch(() => {})`);
+    return isMet;
+  };
+  if (!(await eventually(meets))) throw new Error('the page does not use its routes');
+  await page.unroute(address);
+}
+
 /**
  * What axe-core finds wrong with the page as it is shown, one line for each element; empty for a good page. Text must have a
  * contrast of 7 to 1 (WCAG 2.2, 1.4.6).

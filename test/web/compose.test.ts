@@ -6,6 +6,7 @@ import {
   axeFindings,
   boxIsReady,
   contrastFindings,
+  isRouted,
   overflow,
   PHONE,
   settled,
@@ -187,6 +188,7 @@ t.test('a refusal is explained and nothing is lost; a first note may protect its
   }
   await page.fill('#feed-password', 'open sesame');
   await page.route(`${url}/protected`, (route) => route.abort(), { times: 1 });
+  await isRouted(page);
   await page.click('#compose .primary');
   await page.waitForSelector('#compose .error:not(:empty)');
   t.equal(await textOf(page), 'A secret');
@@ -478,6 +480,7 @@ t.test('an answer of `null` is none of the service, so the post waits', async (t
   await boxIsReady(page);
   await page.fill('#note-text', 'Words');
   await page.route(`${url}/null`, (route) => route.fulfill({ status: 400, body: 'null' }));
+  await isRouted(page);
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('#waiting li:has-text("Words")');
 });
@@ -504,6 +507,7 @@ t.test('an upload shows how far it is, and can be cancelled with nothing lost', 
   await boxIsReady(page);
   await page.fill('#note-text', 'Slow');
   await page.route(`${url}/cancelled`, () => {}, { times: 1 });
+  await isRouted(page);
   await page.click('#compose .primary');
   await page.waitForSelector('.sending progress');
   await page.click('[data-action=cancel]');
@@ -524,6 +528,7 @@ t.test('nothing is typed into or added to a note that is being sent', async (t) 
     if (route.request().method() === 'POST') await held.promise;
     await route.fallback();
   });
+  await isRouted(page);
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('#compose .sending progress');
   await page.keyboard.type(' and more');

@@ -5,6 +5,7 @@ import {
   axeFindings,
   boxIsReady,
   contrastFindings,
+  isRouted,
   settled,
   startBrowser,
   visit,
@@ -261,6 +262,7 @@ t.test('a note whose page was left while it was sent is posted once', async (t) 
     await route.fetch();
     stored.resolve();
   });
+  await isRouted(page);
   await page.click('#compose .primary');
   await stored.promise;
   t.ok(await eventually(async () => (await storage(page)).includes('"key"')));
@@ -563,6 +565,7 @@ t.test('a draft comes back without a picture that cannot be read', async (t) => 
 t.test('a post that is not kept in time is not kept, and not sent later', async (t) => {
   const { first, second } = await twoWindows(t, 'kept-late');
   await first.route(`${url}/kept-late`, (route) => route.abort());
+  await isRouted(first);
   // The page has made the database by then.
   await boxIsReady(first);
   await second.evaluate(hold('outbox', 'posts'));
@@ -640,6 +643,7 @@ t.test('a page with a running upload asks before it is left; one whose draft is 
   await page.route(`${url}/two-windows`, (route) =>
     route.request().method() === 'POST' ? undefined : route.continue(),
   );
+  await isRouted(page);
   await page.click('#compose .primary');
   await page.waitForSelector('.sending progress');
   await page.goto(`${url}/`);

@@ -5,6 +5,7 @@ import {
   axeFindings,
   boxIsReady,
   contrastFindings,
+  isRouted,
   overflow,
   PHONE,
   settled,
@@ -161,6 +162,7 @@ t.test('an edit that cannot be sent keeps what was written', async (t) => {
   await edit(page, 'Another');
   await page.fill('#edit-text', 'Not sent yet');
   await page.route('**/api/v1/feeds/edited/notes/**', (route) => route.abort(), { times: 1 });
+  await isRouted(page);
   await page.click('article .primary');
   await page.waitForSelector('article .error:not(:empty)');
   t.equal(await page.inputValue('#edit-text'), 'Not sent yet');

@@ -1,7 +1,7 @@
 /** Notes that change while they are read, as a user of Chromium: nothing moves, and nothing is lost. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { axeFindings, isRouted, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { ask, start } from '../support/service.ts';
@@ -263,6 +263,7 @@ t.test('a page that could not be fetched when a note came is fetched again soon'
   await page.goto(`${url}/unfetched`, { waitUntil: 'networkidle' });
   const isPage = (address: URL) => address.pathname === '/unfetched';
   await page.route(isPage, (route) => route.abort());
+  await isRouted(page);
   const failed = page.waitForEvent('requestfailed');
   await feed.post('Meanwhile');
   await failed;

@@ -1,7 +1,7 @@
 /** What somebody else changed while a page was open, with two windows of Chromium: nothing is overwritten unseen or lost. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { isRouted, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { start } from '../support/service.ts';
@@ -168,6 +168,7 @@ t.test('a picture that could not be saved is not lost when somebody else changes
   await page.waitForSelector('.attachments li');
   const isNote = (address: URL) => address.pathname.endsWith(`/notes/${note.id}`);
   await page.route(isNote, (route) => route.abort());
+  await isRouted(page);
   await page.click('article .primary');
   await page.waitForSelector('article .error:has-text("cannot be reached")');
   await page.unroute(isNote);
@@ -196,6 +197,7 @@ t.test('a picture that the text does not show is not lost when the answer for th
     await route.fetch();
     await route.abort();
   });
+  await isRouted(page);
   await page.click('article .primary');
   await page.waitForSelector('article .error:has-text("cannot be reached")');
   await page.unroute(isNote);
@@ -227,6 +229,7 @@ t.test('a picture that the text does not show is added once if the answer for it
       else await feed.put(`/notes/${note.id}`, 'Their words');
       await route.abort();
     });
+    await isRouted(page);
     await page.click('article .primary');
     await page.waitForSelector('article .error:has-text("cannot be reached")');
     await page.unroute(isNote);

@@ -1,7 +1,14 @@
 /** A walk in Chromium with the service gone before, or in the middle of, each action: nothing is lost, and everything is said. */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { boxIsReady, isUsableInBoth, startBrowser, type VisitOptions, visit } from '../support/browser.ts';
+import {
+  boxIsReady,
+  isRouted,
+  isUsableInBoth,
+  startBrowser,
+  type VisitOptions,
+  visit,
+} from '../support/browser.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
@@ -186,6 +193,7 @@ t.test('a text is posted where a proxy asks for a login', async (t) => {
     .route(address, (route) =>
       route.request().method() === 'POST' ? route.fulfill(login) : route.fallback(),
     );
+  await isRouted(page);
   await write(page, 'Second');
   await page.waitForSelector('#waiting li:has-text("Second")');
   await page.context().unroute(address);
@@ -396,6 +404,7 @@ t.test('whoever goes back while the service is gone sees the note that is not de
   t.ok(await page.isVisible('article:has-text("First")'));
   await choose(page, 'First', 'delete');
   await page.route(/delete-back\/[^/]+$/, (route) => route.fulfill({ status: 403 }));
+  await isRouted(page);
   await goBack();
   await says(t, page, /^The note is not deleted/);
   t.ok(await page.isVisible('article:has-text("First")'));
@@ -539,6 +548,7 @@ t.test('settings are saved', async (t) => {
 t.test('settings are saved while the service has too much to do', async (t) => {
   const { page } = await walk(t, 'settings-busy', '/settings');
   await page.route('**/details', (route) => route.fulfill({ status: 503, body: 'Busy' }));
+  await isRouted(page);
   await page.fill('#title', 'Mine');
   await page.click('text=Save changes');
   await page.waitForSelector('.not-saved');

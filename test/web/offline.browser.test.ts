@@ -1,7 +1,7 @@
 /** The service as an app of Chromium: reading and posting without a network, sharing into it, and what of that is forgotten. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { boxIsReady, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { boxIsReady, isRouted, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
@@ -185,6 +185,7 @@ t.test('a post whose answer was lost arrives once, that which makes the feed too
       await route.fetch();
       return route.abort('connectionreset');
     });
+    await isRouted(page);
     await write(page, 'Only once');
     await page.waitForSelector('#waiting li');
     t.ok((await textsOf(feed)).includes('Only once'), 'the service has it');
@@ -319,6 +320,7 @@ t.test('what is taken back while a post is sent does not replace what is written
     await held.promise;
     await route.abort();
   });
+  await isRouted(page);
   await page.click('#waiting [data-action=send]');
   await sent.promise;
   await page.click('#waiting [data-action=take-back]');
@@ -481,6 +483,7 @@ t.test('a post that is refused after it was forgotten is not kept again', async 
     await held.promise;
     return route.fulfill({ status: 413, json: { error: 'Too large', code: 'too_large' } });
   });
+  await isRouted(page);
   const sending = page.waitForRequest((request) => request.method() === 'POST');
   await page.click('#waiting [data-action=send]');
   await sending;

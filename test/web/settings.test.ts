@@ -1,6 +1,6 @@
 /** Start page, settings, and the ways in and out, as a user of Chromium; with and without scripts. */
 import t from 'tap';
-import { isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { isRouted, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
@@ -162,6 +162,7 @@ t.test('what is typed while a section is saved, or into another form of it, stay
     await held.promise;
     await route.continue();
   });
+  await isRouted(page);
   await page.fill('#title', 'Saved');
   await page.click('text=Save changes');
   await sent.promise;
@@ -187,6 +188,7 @@ t.test('a box that is checked while its section is saved stays so', async (t) =>
     await held.promise;
     await route.continue();
   });
+  await isRouted(page);
   const before = await page.isChecked('[name=listed][type=checkbox]');
   await page.click('#sharing button:text-is("Save")');
   await sent.promise;
@@ -205,6 +207,7 @@ t.test('leaving the page with words that were not saved asks', async (t) => {
   t.same(dialogs, ['beforeunload: ']);
   t.equal(page.url(), `${url}/unsaved/settings`);
   await page.route('**/details', (route) => route.abort());
+  await isRouted(page);
   await page.click('text=Save changes');
   await page.waitForSelector('text=What you typed is still here');
   await page.unroute('**/details');
@@ -231,6 +234,7 @@ t.test('leaving the page also asks after a form that was not sent', async (t) =>
   await page.fill('#read_id', await page.evaluate("document.querySelector('#read_id').defaultValue"));
   await page.fill('#name', 'unsent');
   await page.route('**/health', (route) => route.abort());
+  await isRouted(page);
   await page.click('text=Delete this feed');
   await page.waitForSelector('text=nothing was sent');
   await asksToLeave();
@@ -242,6 +246,7 @@ t.test('leaving the page asks while a file is sent', async (t) => {
   await page.goto(`${url}/sending/settings`);
   const sent = Promise.withResolvers<void>();
   await page.route('**/import', () => sent.resolve());
+  await isRouted(page);
   const zip = { name: 'feed.zip', mimeType: 'application/zip', buffer: Buffer.from('PK') };
   await page.setInputFiles('#import input[type=file]', zip);
   await sent.promise;
@@ -258,6 +263,7 @@ t.test('leaving the page asks nothing while pictures are only listed', async (t)
   await page.goto(`${url}/listing/settings`);
   const asked = Promise.withResolvers<void>();
   await page.route('**/notes?*', () => asked.resolve());
+  await isRouted(page);
   await page.click('[data-action=pick]');
   await asked.promise;
   await page.click('text=Back to the feed');
