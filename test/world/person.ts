@@ -25,9 +25,10 @@ export class Person {
     const there = feeds.filter(({ record }) => record.sure && !record.pending);
     if (there.length === 0) return;
     const feed = random.oneOf(there);
+    // What a sweep has removed is made anew by hand, without its metadata.
+    const isThere = (note: KnownNote) => note.sure && note.sure.expires === undefined && !note.mayBeSwept;
     const notes = [...feed.notes.values()].filter(
-      ({ sure, pending, touchedAt }) =>
-        sure && !pending && sure.expires === undefined && touchedAt < this.#scene.now - YOUNG_MS,
+      (note) => !note.pending && note.touchedAt < this.#scene.now - YOUNG_MS && isThere(note),
     );
     const p = random.below(10);
     if (p < 3 || notes.length === 0) {
