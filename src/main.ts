@@ -34,6 +34,9 @@ Without arguments, Note Feed serves, by the settings in the environment (docs/se
 ends; --help behind it says more, and --version prints the version:
 ${LIST_OF_COMMANDS}`;
 
+// A full disk behind it, or a reader that is gone, must not end the service.
+process.stderr.on('error', () => {});
+
 const [name, ...args] = process.argv.slice(2);
 if (name === undefined) {
   const { run } = await import('./run.ts');

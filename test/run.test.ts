@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { VERSION } from '../src/version.ts';
 
 const FIXTURE = new URL('./fixtures/run-service.ts', import.meta.url).pathname;
+const MAIN = new URL('../src/main.cjs', import.meta.url).pathname;
 
 interface Run {
   readonly child: ChildProcess;
@@ -62,6 +63,17 @@ t.test('a signal stops the service and the exit code is 0', async (t) => {
         "curl -d 'Hello' http://localhost:3000/my-first-feed\n",
     );
   }
+});
+
+t.test('a service whose standard error cannot be written goes on', async (t) => {
+  const entry = ['sh', '-c', 'unset NODE_OPTIONS; exec "$0" "$1" 2>/dev/full', process.execPath, MAIN];
+  const { child, output, exit } = start(t, { HOST: '127.0.0.1', PORT: '0' }, entry);
+  await says(child, '"started"');
+  // Time for the error to reach it.
+  await setTimeout(300);
+  child.kill();
+  t.match(await exit, { code: 0 });
+  t.match((await output).at(-1), { msg: 'stopped' });
 });
 
 t.test('a silent log has no line, from the start to the stop', async (t) => {
