@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Command, type Options, WrongArguments } from './commands/command.ts';
 import { ConfigError } from './config.ts';
+import { errorCode } from './system-errors.ts';
 import { errorFields } from './telemetry/fields.ts';
 import { VERSION } from './version.ts';
 
@@ -43,8 +44,12 @@ if (name === undefined) {
   // A supervisor of processes does not need the service itself.
   await run(async (...parts) => (await import('./service.ts')).startService(...parts));
 } else {
-  // The reader of the output, such as `head`, has closed it.
-  process.stdout.on('error', () => process.exit(1));
+  process.stdout.on('error', (error) => {
+    // The reader of the output, such as `head`, has seen enough.
+    if (errorCode(error) !== 'EPIPE')
+      process.stderr.write(`Standard output cannot be written (${errorCode(error)}).\n`);
+    process.exit(1);
+  });
   process.exitCode = await runCommand(name).catch(explain);
 }
 

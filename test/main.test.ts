@@ -208,3 +208,9 @@ t.test('a reader that has seen enough of the help ends it without an error', asy
   ]);
   t.equal(stderr, '');
 });
+
+t.test('output that a full disk does not take is told, and the exit code is 1', async (t) => {
+  const entry = join(SOURCE, 'main.cjs');
+  const run = execute('sh', ['-c', `'${process.execPath}' '${entry}' --help >/dev/full`]);
+  await t.rejects(run, { code: 1, stderr: 'Standard output cannot be written (ENOSPC).\n' });
+});
