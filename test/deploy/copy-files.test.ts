@@ -126,3 +126,13 @@ t.test(
     t.same((await readdir(copy, { recursive: true })).sort(), [deleted, 'feed', join('feed', 'a.md')]);
   },
 );
+
+t.test('a folder is not copied into itself', { skip: missing('rsync') }, async (t) => {
+  const dir = await tempDir(t);
+  await mkdir(join(dir, 'feed'));
+  for (const target of [join(dir, 'backup'), join(dir, 'feed', 'backup')]) {
+    const stderr = `${target} is in the folder that is to be copied.\n`;
+    await t.rejects(run('deploy/copy-files', [dir, target]), { code: 1, stderr });
+  }
+  t.same(await readdir(dir, { recursive: true }), ['feed']);
+});
