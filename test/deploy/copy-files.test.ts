@@ -1,7 +1,7 @@
 /** `deploy/copy-files`: what it leaves out, and notes that are changed between its passes. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
@@ -135,4 +135,14 @@ t.test('a folder is not copied into itself', { skip: missing('rsync') }, async (
     await t.rejects(run('deploy/copy-files', [dir, target]), { code: 1, stderr });
   }
   t.same(await readdir(dir, { recursive: true }), ['feed']);
+});
+
+t.test('a copy that cannot be dated is there all the same', { skip: missing('rsync') }, async (t) => {
+  const dir = await tempDir(t);
+  await mkdir(join(dir, 'feed'));
+  await symlink('/nonexistent/file', join(dir, '.backup-done'));
+  const copy = join(await tempDir(t), 'copy');
+  const { stderr } = await run('deploy/copy-files', [dir, copy]);
+  t.match(stderr, /\nThe date of this backup cannot be kept for the metrics, in DATA_DIR\.\n$/);
+  t.same(await readdir(copy), ['feed']);
 });
