@@ -1,15 +1,23 @@
-/** A PostgreSQL database is backed up and restored as docs/deploy.md says, with the programs of PostgreSQL. */
-import { execFile } from 'node:child_process';
+/** A PostgreSQL database is backed up and restored as docs/backups.md says, with the programs of PostgreSQL. */
+import { randomBytes } from 'node:crypto';
+import { stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import t from 'tap';
+import { lookAtDatabase } from '../../src/storage/postgres/look.ts';
+import { blockWith, runBlock } from '../support/documented.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { missing, program } from '../support/installed.ts';
 import { picture } from '../support/pictures.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ask, start, tempDir } from '../support/service.ts';
 
-const run = promisify(execFile);
+/** The commands of docs/backups.md, for a database and a folder of backups. */
+const documented = (part: string, url: string, backups: string) =>
+  runBlock(
+    blockWith('docs/backups.md', '## PostgreSQL', part),
+    { SERVICE_DATABASE_URL: url, PATH: `${join(program('pg_dump'), '..')}:${process.env.PATH}` },
+    { '/backups': backups },
+  );
 const PASSWORD = { 'x-feed-password': 'open sesame' };
 
 t.setTimeout(600_000);
@@ -28,13 +36,13 @@ t.test('what was dumped is there in a new database', { skip: missing('pg_dump') 
   const { json } = await feed.post('# Grüße', { 'x-note-tags': 'one' });
   const image = picture('png', 300_000);
   const shown = (await feed.post(image, { 'content-type': 'image/png' })).json;
-  const dump = join(await tempDir(t), 'notes.dump');
-  await run(program('pg_dump'), ['-Fc', '-f', dump, old]);
+  const backups = await tempDir(t);
+  await documented('pg_dump', old, backups);
   await feed.post('after the dump');
   await before.stop();
 
   const fresh = await server.database();
-  await run(program('pg_restore'), ['--no-owner', '--exit-on-error', '-d', fresh, dump]);
+  await documented('pg_restore', fresh, backups);
   const after = await start(t, settings(fresh));
   const restored = new FeedClient(after.url, 'curlew', PASSWORD);
   const { notes } = (await restored.list()).json;
@@ -50,3 +58,33 @@ t.test('what was dumped is there in a new database', { skip: missing('pg_dump') 
   t.equal((await restored.post('goes on')).status, 201);
   t.equal((await new FeedClient(after.url, 'another').post()).status, 201);
 });
+
+t.test(
+  'a restore that ends early leaves nothing, and is run again',
+  { skip: missing('pg_dump') },
+  async (t) => {
+    const programs = { initdb: program('initdb'), postgres: program('postgres') };
+    const server = await PostgresServer.start(t, [], programs);
+    const old = await server.database();
+    const settings = (url: string) => ({
+      SERVICE_STORAGE: 'postgres',
+      SERVICE_SECRET: 'a secret of tests that is long enough',
+      SERVICE_DATABASE_URL: url,
+    });
+    const before = await start(t, settings(old));
+    const feed = new FeedClient(before.url, 'curlew');
+    await feed.post(randomBytes(50_000).toString('hex'));
+    await before.stop();
+    const [whole, cut] = [await tempDir(t), await tempDir(t)];
+    for (const backups of [whole, cut]) await documented('pg_dump', old, backups);
+    const { size } = await stat(join(cut, 'notes-1.dump'));
+    await truncate(join(cut, 'notes-1.dump'), Math.floor(size / 2));
+
+    const fresh = await server.database();
+    await t.rejects(documented('pg_restore', fresh, cut), /end of file/);
+    t.match(await lookAtDatabase(fresh), 'empty');
+    await documented('pg_restore', fresh, whole);
+    const after = await start(t, settings(fresh));
+    t.equal((await new FeedClient(after.url, 'curlew').list()).json.notes.length, 1);
+  },
+);
