@@ -8,12 +8,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { FeedClient } from '../support/feed-client.ts';
@@ -24,19 +26,29 @@ import { dataDir, ServiceProcess } from '../support/service-process.ts';
 t.setTimeout(600_000);
 
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
+const HELD_CHECK = new URL('../support/held-check.mjs', import.meta.url).pathname;
 const ON_SQLITE = { SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 'a secret of tests that is long enough' };
 const asRoot = process.getuid?.() === 0 ? {} : { skip: 'only root can give files away' };
 
-/** Runs a command as its users do, for the database of a folder. */
-async function run(dir: string, args: readonly string[], env: Record<string, string> = ON_SQLITE) {
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, MAIN, ...args], {
+/** Starts a command as its users do, for the database of a folder. */
+function launch(
+  dir: string,
+  args: readonly string[],
+  env: Record<string, string> = ON_SQLITE,
+  flags: readonly string[] = [],
+) {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...flags, MAIN, ...args], {
     env: { PATH: process.env.PATH, DATA_DIR: dir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'close').then(([code]) => code as number | null);
-  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-  return { code, stdout, stderr };
+  const result = Promise.all([ended, text(child.stdout), text(child.stderr)]).then(
+    ([code, stdout, stderr]) => ({ code, stdout, stderr }),
+  );
+  return { child, result };
 }
+
+const run = (...command: Parameters<typeof launch>) => launch(...command).result;
 
 const restore = (dir: string, backup: string, env?: Record<string, string>) =>
   run(dir, ['restore', backup], env);
@@ -164,6 +176,24 @@ t.test('what is no whole backup changes nothing, and is told in one line', async
   };
   await fails(made('newer.db', sql('PRAGMA user_version = 1000')), /newer version.*schema 1000/);
   await fails(made('foreign.db', sql('PRAGMA user_version = 0')), /not one of this service/);
+});
+
+t.test('one that is asked to stop while it checks the backup changes nothing', async (t) => {
+  const { dir, backup, database } = await killedAfterBackup(t);
+  const before = readFileSync(database);
+  const hold = join(await tempDir(t), 'hold');
+  writeFileSync(hold, '');
+  const env = { ...ON_SQLITE, HELD_BY: hold };
+  const { child, result } = launch(dir, ['restore', backup], env, ['--import', HELD_CHECK]);
+  while (!existsSync(`${hold}.met`)) await wait(5);
+  child.kill('SIGINT');
+  rmSync(hold);
+  t.same(await result, { code: 1, stdout: '', stderr: 'The copying was given up.\n' });
+  t.ok(readFileSync(database).equals(before));
+  t.same(
+    readdirSync(dir).filter((name) => /before|part/.test(name)),
+    [],
+  );
 });
 
 t.test('only SQLite is restored so', async (t) => {

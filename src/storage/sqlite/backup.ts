@@ -72,7 +72,7 @@ export async function copyDatabase(database: string, copy: string, mayGoOn: () =
       throw new BackupError('The database is not one of this service, or nothing was ever stored in it.');
     await db.backup(copy, {
       progress: () => {
-        if (!mayGoOn()) throw new BackupError('The copying was given up.');
+        if (!mayGoOn()) throw givenUp();
         return STEP_PAGES;
       },
     });
@@ -126,6 +126,11 @@ function asBackupError(error: unknown): Error {
   if (code === 'EEXIST') return thereAlready();
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return new BackupError('The disk of the backup is full.');
   return new BackupError(`The backup cannot be made (${code}).`, { cause: error });
+}
+
+/** For a copy that was asked to stop. */
+export function givenUp(): BackupError {
+  return new BackupError('The copying was given up.');
 }
 
 function thereAlready(): BackupError {

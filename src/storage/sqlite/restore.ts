@@ -1,9 +1,10 @@
 import { chmodSync, chownSync, linkSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Owner } from '../../privileges.ts';
 import { indexOfDatabase, removeIndex } from '../index-place.ts';
-import { BackupError, codeOf, copyDatabase, sync } from './backup.ts';
+import { BackupError, codeOf, copyDatabase, givenUp, sync } from './backup.ts';
 import { DatabaseFile } from './database-file.ts';
 import { mustBeKnown } from './schema.ts';
 
@@ -14,7 +15,7 @@ const LOG_END = '-wal';
  * Puts a backup in the place of a database that no service uses. The database appears whole, and synced to the disk, or the
  * one that was there stays. That one is kept, with its log, under a name of its own.
  * @param owner of the restored file; the process's own user unless given
- * @param mayGoOn asked after each step; false gives it up
+ * @param mayGoOn asked after each step and before anything is replaced; false gives it up
  * @returns the path of the database that was there; undefined if there was none
  * @throws an error with a sentence for the operator
  */
@@ -35,6 +36,9 @@ export async function restore(
       const copy = join(part, 'copy');
       await copyDatabase(backup, copy, mayGoOn);
       check(copy);
+      // No signal is heard during the check, which takes minutes if the database is large.
+      await turn();
+      if (!mayGoOn()) throw givenUp();
       chmodSync(copy, 0o600);
       if (owner) chownSync(copy, owner.uid, owner.gid);
       sync(copy);
