@@ -176,6 +176,9 @@ t.test('what is no whole backup changes nothing, and is told in one line', async
   };
   await fails(made('newer.db', sql('PRAGMA user_version = 1000')), /newer version.*schema 1000/);
   await fails(made('foreign.db', sql('PRAGMA user_version = 0')), /not one of this service/);
+  const another = /^The file is no backup of this service, so nothing was changed\.\n$/;
+  await fails(made('another.db', sql('DROP TABLE notes')), another);
+  await fails(join(dir, 'notefeed.search.db'), another);
 });
 
 t.test('one that is asked to stop while it checks the backup changes nothing', async (t) => {

@@ -59,14 +59,33 @@ export async function restore(
   }
 }
 
-/** @throws BackupError if a copy is damaged; an error with a sentence for the operator if it is of a newer version */
+/** What a database of every version has, and an index of the search has not. */
+const OWN = 'SELECT feeds.read_id, notes.content FROM feeds, notes';
+
+/**
+ * @throws BackupError if a copy is damaged or of something else; an error with a sentence for the operator if it is of a newer
+ * version
+ */
 function check(copy: string): void {
   const db = new Database(copy, { readonly: true });
   try {
     mustBeKnown(Number(db.pragma('user_version', { simple: true })));
+    if (!canPrepare(db, OWN))
+      throw new BackupError('The file is no backup of this service, so nothing was changed.');
     if (db.pragma('integrity_check(1)', { simple: true }) !== 'ok') throw damaged();
   } finally {
     db.close();
+  }
+}
+
+/** Whether the tables and columns of a statement are there. */
+function canPrepare(db: Database.Database, sql: string): boolean {
+  try {
+    db.prepare(sql);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'SQLITE_ERROR') return false;
+    throw error;
   }
 }
 
