@@ -106,6 +106,14 @@ t.test(
   },
 );
 
+t.test('what is piped in may come late, as from a program that asks for a password first', async (t) => {
+  const feed = new FeedClient(url, 'godwit', { 'x-feed-password': 'forgotten' });
+  await feed.post();
+  const input = { input: 'godwit\nanother\n' };
+  t.strictSame(await operator(url, ['password', '-'], input, 3_000), { out: '', err: '', code: 0 });
+  t.equal((await feed.with({ 'x-feed-password': 'another' }).list()).status, 200);
+});
+
 t.test('a feed is closed, opened and deleted', { skip: noTerminal }, async (t) => {
   const feed = new FeedClient(url, 'dunlin');
   await feed.post();

@@ -5,15 +5,19 @@ import { OPERATOR_TOKEN } from './image-settings.ts';
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
 const COMMAND = ['env', '-u', 'NODE_OPTIONS', process.execPath, MAIN, 'operator'];
 
-/** Runs `operator` in a pipe, with the settings of the one who runs the service. */
+/**
+ * Runs `operator` in a pipe, with the settings of the one who runs the service.
+ * @param after ms until the input comes
+ */
 export async function operator(
   url: string,
   args: readonly string[],
   { input = '', ...env }: Record<string, string> = {},
+  after = 0,
 ) {
   const [program = '', ...rest] = COMMAND;
   const command = spawn(program, [...rest, ...args], { env: environment(url, env), stdio: 'pipe' });
-  command.stdin.end(input);
+  setTimeout(() => command.stdin.end(input), after);
   const [out, err, code] = await Promise.all([
     text(command.stdout),
     text(command.stderr),

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { type FeedName, isFeedName } from '../../feeds/names.ts';
 
 /** What is typed or piped in, line by line. */
@@ -25,7 +25,8 @@ export class Input {
   /** What is typed without being shown, or the next line. */
   async secret(question: string): Promise<string> {
     if (process.stdin.isTTY) return typed(question);
-    this.#piped ??= readFileSync(0, 'utf8').split(/\r?\n/);
+    // A synchronous read would not wait: Node has made the pipe non-blocking.
+    this.#piped ??= (await text(process.stdin)).split(/\r?\n/);
     return this.#piped.shift() ?? '';
   }
 }
