@@ -142,7 +142,7 @@ function orderOf({ id, type, created_at }: SortColumns): Ordered {
 
 /** Throws an error with a sentence for the operator when the bytes cannot be had. */
 async function noteBytes(row: WholeNoteRow, images: ImageSource | undefined): Promise<Uint8Array> {
-  const { content, size, image_key: key } = row;
+  const { id, content, size, image_key: key } = row;
   if (key === null) return content;
   if (!images)
     throw new Error(
@@ -158,7 +158,10 @@ async function noteBytes(row: WholeNoteRow, images: ImageSource | undefined): Pr
   } catch (cause) {
     const isGone = cause instanceof Refusal && cause.code === 'not_found';
     const why = isGone ? 'is gone from' : 'cannot be read from';
-    throw new Error(`A picture ${why} its image store (SERVICE_IMAGES).`, { cause });
+    throw new Error(
+      `The picture of the note ${JSON.stringify(id)} ${why} its image store (SERVICE_IMAGES).`,
+      { cause },
+    );
   }
   return bytes;
 }

@@ -73,7 +73,8 @@ t.test('pictures in a folder are moved as bytes', async (t) => {
   await hasPictures(t, paths, { SERVICE_STORAGE: 'fs' }, files);
   t.match(await runMove(from, `fs:${join(parent, 'late')}`, imageSettings(place)), {
     code: 1,
-    stderr: /A picture is gone from its image store \(SERVICE_IMAGES\)/,
+    stderr:
+      /The picture of the note "\d{8}T\d{6}Z-[0-9a-f-]{36}" is gone from its image store \(SERVICE_IMAGES\)/,
   });
 });
 
