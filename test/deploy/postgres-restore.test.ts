@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import t from 'tap';
 import { lookAtDatabase } from '../../src/storage/postgres/look.ts';
 import { blockWith, runBlock } from '../support/documented.ts';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { missing, program } from '../support/installed.ts';
 import { picture } from '../support/pictures.ts';
 import { PostgresServer } from '../support/postgres.ts';
+import { PostgresPair } from '../support/postgres-pair.ts';
 import { ask, start, tempDir } from '../support/service.ts';
 
 /** The commands of docs/backups.md, for a database and a folder of backups. */
@@ -86,5 +88,38 @@ t.test(
     await documented('pg_restore', fresh, whole);
     const after = await start(t, settings(fresh));
     t.equal((await new FeedClient(after.url, 'curlew').list()).json.notes.length, 1);
+  },
+);
+
+t.test(
+  'a dump is made of the host that takes writes, whichever the URL names first',
+  { skip: missing('pg_dump') },
+  async (t) => {
+    const programs = { initdb: program('initdb'), postgres: program('postgres') };
+    const pair = await PostgresPair.start(t, programs);
+    const { primary, standby } = pair;
+    const hosts = [standby, primary].map(({ port }) => `127.0.0.1:${port}`);
+    const url = pair.url.replace(/@[^/]+/, `@${hosts.join()}`);
+    const settings = (url: string) => ({
+      SERVICE_STORAGE: 'postgres',
+      SERVICE_SECRET: 'a secret of tests that is long enough',
+      SERVICE_DATABASE_URL: url,
+    });
+    const before = await start(t, settings(url));
+    const feed = new FeedClient(before.url, 'curlew');
+    await feed.post('on both');
+    await eventually(async () => (await pair.notesOn(standby)) === 1);
+    // It has what is acknowledged from now on, and does not show it.
+    await standby.sql('postgres', 'SELECT pg_wal_replay_pause()');
+    t.equal((await feed.post('acknowledged')).status, 201);
+    const backups = await tempDir(t);
+    await documented('pg_dump', url, backups);
+    await before.stop();
+    await standby.sql('postgres', 'SELECT pg_wal_replay_resume()');
+
+    const fresh = await primary.database();
+    await documented('pg_restore', fresh, backups);
+    const after = await start(t, settings(fresh));
+    t.equal((await new FeedClient(after.url, 'curlew').list()).json.notes.length, 2);
   },
 );
