@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readSome } from '../config.ts';
 import { newKeyPair, privateKeyIn, publicKeyOf } from '../licenses/keys.ts';
 import { endOf, issueLicense, Licenses } from '../licenses/licenses.ts';
@@ -37,7 +37,7 @@ export const command: Command = {
 function keygen({ key: file = KEY_FILE }: Options): number {
   const { privateKey, publicKey } = newKeyPair();
   try {
-    writeFileSync(file, privateKey, { mode: 0o600, flag: 'wx' });
+    makeFile(file, privateKey);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw new Error(`${file} is there already: a key is never written over.`);
@@ -46,6 +46,20 @@ function keygen({ key: file = KEY_FILE }: Options): number {
   process.stderr.write(`The private key is in ${file}: keep it secret, and keep a copy. The public key is\n`);
   process.stdout.write(`${publicKey}\n`);
   return 0;
+}
+
+/** Makes a file that only its owner can read, on the disk when this returns; none if that fails. Throws the system's error. */
+function makeFile(file: string, text: string): void {
+  const fd = openSync(file, 'wx', 0o600);
+  try {
+    writeFileSync(fd, text);
+    fsyncSync(fd);
+  } catch (error) {
+    rmSync(file);
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function issue({ key: file = KEY_FILE, until, feeds, count }: Options): number {

@@ -1,11 +1,12 @@
 /** `npm run license`: keys and licenses of whoever sells them. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { newKeyPair, parsePublicKeys } from '../../src/licenses/keys.ts';
 import { Licenses } from '../../src/licenses/licenses.ts';
 import { tempDir } from '../support/service.ts';
+import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
 
 t.setTimeout(600_000);
 
@@ -72,4 +73,13 @@ t.test('what is wrong is said, and no key is shown', async (t) => {
     t.notMatch(done.stderr, 'PRIVATE KEY');
   }
   t.match(run(['--help']), { status: 0, stdout: /npm run license -- keygen/ });
+});
+
+t.test('a full disk leaves no key, so that one can be made later', { skip: CANNOT_MOUNT }, async (t) => {
+  const disk = await smallDisk(t, '64k');
+  const [key, rest] = [join(disk, 'key.pem'), join(disk, 'rest')];
+  t.throws(() => writeFileSync(rest, Buffer.alloc(100_000)), { code: 'ENOSPC' });
+  t.match(run(['keygen', '--key', key]), { status: 1, stderr: `${key} cannot be written (ENOSPC).\n` });
+  rmSync(rest);
+  t.match(run(['keygen', '--key', key]), { status: 0 });
 });
