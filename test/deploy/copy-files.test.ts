@@ -1,7 +1,7 @@
 /** `deploy/copy-files`: what it leaves out, and notes that are changed between its passes. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { access, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { access, chown, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
@@ -10,6 +10,7 @@ import { FeedClient } from '../support/feed-client.ts';
 import { missing } from '../support/installed.ts';
 import { field, file } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
+import { NOBODY } from '../support/postgres.ts';
 import { start, tempDir } from '../support/service.ts';
 import { zipOf } from '../support/zips.ts';
 
@@ -144,5 +145,20 @@ t.test('a copy that cannot be dated is there all the same', { skip: missing('rsy
   const copy = join(await tempDir(t), 'copy');
   const { stderr } = await run('deploy/copy-files', [dir, copy]);
   t.match(stderr, /\nThe date of this backup cannot be kept for the metrics, in DATA_DIR\.\n$/);
+  t.same(await readdir(copy), ['feed']);
+});
+
+const asRoot = process.getuid?.() === 0 ? missing('rsync') : 'only root can run as another user';
+
+t.test('a data folder that is a disk of its own is copied by its owner', { skip: asRoot }, async (t) => {
+  const [dir, parent] = [await tempDir(t), await tempDir(t)];
+  await mkdir(join(dir, 'feed'));
+  // As mkfs.ext4 leaves it.
+  await mkdir(join(dir, 'lost+found'), { mode: 0o700 });
+  for (const folder of [dir, join(dir, 'feed'), parent]) await chown(folder, NOBODY, NOBODY);
+  const copy = join(parent, 'copy');
+  // That user may not be able to read this project.
+  const input = await readFile('deploy/copy-files');
+  execFileSync('sh', ['-s', '--', dir, copy], { input, cwd: '/', uid: NOBODY, gid: NOBODY });
   t.same(await readdir(copy), ['feed']);
 });
