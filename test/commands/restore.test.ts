@@ -26,6 +26,7 @@ import { dataDir, ServiceProcess } from '../support/service-process.ts';
 t.setTimeout(600_000);
 
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
+const WITHOUT_LINKS = new URL('../support/without-links.mjs', import.meta.url).pathname;
 const HELD_CHECK = new URL('../support/held-check.mjs', import.meta.url).pathname;
 const ON_SQLITE = { SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 'a secret of tests that is long enough' };
 const asRoot = process.getuid?.() === 0 ? {} : { skip: 'only root can give files away' };
@@ -93,6 +94,23 @@ t.test('the backup replaces the database, which is kept with its log', async (t)
   await service.kill('SIGTERM');
 
   t.match(await restore(dir, aside), { code: 0 });
+  t.same(await textsOf(await startOn(t, dir)), ['after the backup', 'in the backup']);
+});
+
+t.test('the database is kept, with its log, where files cannot have second names', async (t) => {
+  const { dir, backup } = await killedAfterBackup(t);
+  const { code, stdout, stderr } = await run(dir, ['restore', backup], ON_SQLITE, [
+    '--import',
+    WITHOUT_LINKS,
+  ]);
+  t.same([code, stderr], [0, '']);
+  const [, aside = ''] = /kept as (\S+),/.exec(stdout) ?? [];
+  t.equal(statSync(aside).mode & 0o777, 0o600);
+  t.equal(readdirSync(dir).filter((name) => name.includes('.before-')).length, 2);
+  const service = await startOn(t, dir);
+  t.same(await textsOf(service), ['in the backup']);
+  await service.kill('SIGTERM');
+  t.match(await restore(dir, aside), { code: 0, stderr: '' });
   t.same(await textsOf(await startOn(t, dir)), ['after the backup', 'in the backup']);
 });
 

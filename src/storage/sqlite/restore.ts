@@ -1,4 +1,14 @@
-import { chmodSync, chownSync, linkSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  constants,
+  copyFileSync,
+  linkSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -95,9 +105,31 @@ function canPrepare(db: Database.Database, sql: string): boolean {
  */
 function setAside(database: string): string {
   const aside = `${database}.before-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`;
-  linkSync(database, aside);
-  if (statSync(database + LOG_END, { throwIfNoEntry: false })) linkSync(database + LOG_END, aside + LOG_END);
+  keep(database, aside);
+  if (statSync(database + LOG_END, { throwIfNoEntry: false })) keep(database + LOG_END, aside + LOG_END);
   return aside;
+}
+
+/** Gives a file a second name, or makes a copy on file systems without links. */
+function keep(path: string, aside: string): void {
+  try {
+    linkSync(path, aside);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw error;
+    copyAside(path, aside);
+  }
+}
+
+function copyAside(path: string, aside: string): void {
+  const { uid, gid } = statSync(path);
+  try {
+    copyFileSync(path, aside, constants.COPYFILE_EXCL);
+    if (process.getuid?.() === 0) chownSync(aside, uid, gid);
+    sync(aside);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') rmSync(aside, { force: true });
+    throw error;
+  }
 }
 
 function damaged(): BackupError {
