@@ -33,6 +33,13 @@ echo >>'${bin}/passes'
   return copy;
 }
 
+/** A folder in which a service has kept plain files. */
+async function dataDir(t: Test): Promise<string> {
+  const dir = await tempDir(t);
+  await writeFile(join(dir, '.lock'), '');
+  return dir;
+}
+
 /** A statement of a script that sends a request. */
 function send(
   method: string,
@@ -114,7 +121,7 @@ t.test(
   'a copy holds the read ids that are in names of folders, and nothing that is unfinished',
   { skip: missing('rsync') },
   async (t) => {
-    const dir = await tempDir(t);
+    const dir = await dataDir(t);
     const unfinished = `.tmp-nfs-${randomUUID()}`;
     const deleted = `.tmp-nfs-${randomUUID()}-chosen`;
     for (const folder of ['feed', unfinished, deleted]) {
@@ -129,17 +136,27 @@ t.test(
 );
 
 t.test('a folder is not copied into itself', { skip: missing('rsync') }, async (t) => {
-  const dir = await tempDir(t);
+  const dir = await dataDir(t);
   await mkdir(join(dir, 'feed'));
   for (const target of [join(dir, 'backup'), join(dir, 'feed', 'backup')]) {
     const stderr = `${target} is in the folder that is to be copied.\n`;
     await t.rejects(run('deploy/copy-files', [dir, target]), { code: 1, stderr });
   }
-  t.same(await readdir(dir, { recursive: true }), ['feed']);
+  t.same((await readdir(dir, { recursive: true })).sort(), ['.lock', 'feed']);
+});
+
+t.test('a folder in which no service has kept plain files is not copied', async (t) => {
+  const [dir, copy] = [await tempDir(t), join(await tempDir(t), 'copy')];
+  // As SQLite has it.
+  for (const file of ['notefeed.db', 'notefeed.db.lock']) await writeFile(join(dir, file), '');
+  const stderr = /no DATA_DIR of plain files/;
+  await t.rejects(run('deploy/copy-files', [dir, copy]), { code: 1, stderr });
+  t.same((await readdir(dir)).sort(), ['notefeed.db', 'notefeed.db.lock']);
+  await t.rejects(access(copy));
 });
 
 t.test('a copy that cannot be dated is there all the same', { skip: missing('rsync') }, async (t) => {
-  const dir = await tempDir(t);
+  const dir = await dataDir(t);
   await mkdir(join(dir, 'feed'));
   await symlink('/nonexistent/file', join(dir, '.backup-done'));
   const copy = join(await tempDir(t), 'copy');
@@ -151,7 +168,7 @@ t.test('a copy that cannot be dated is there all the same', { skip: missing('rsy
 const asRoot = process.getuid?.() === 0 ? missing('rsync') : 'only root can run as another user';
 
 t.test('a data folder that is a disk of its own is copied by its owner', { skip: asRoot }, async (t) => {
-  const [dir, parent] = [await tempDir(t), await tempDir(t)];
+  const [dir, parent] = [await dataDir(t), await tempDir(t)];
   await mkdir(join(dir, 'feed'));
   // As mkfs.ext4 leaves it.
   await mkdir(join(dir, 'lost+found'), { mode: 0o700 });
