@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import type { NoteFile, NoteId } from '../../src/feeds/names.ts';
+import type { FeedName, NoteId } from '../../src/feeds/names.ts';
 import { noteFile } from '../../src/feeds/names.ts';
+import { metaFile, SETTINGS_FILE } from '../../src/storage/files/names.ts';
 import { begin, type Effect, KnownNote } from './known.ts';
 import type { Scene } from './scene.ts';
 
@@ -9,6 +10,9 @@ import type { Scene } from './scene.ts';
  * when it is gone.
  */
 const YOUNG_MS = 3_000;
+
+/** Of a note without metadata. */
+const NOTHING = { title: undefined, tags: [], key: undefined, expires: undefined, hash: undefined };
 
 /** Somebody who changes files of feeds by hand. What is changed so is on the disk, and has to show. */
 export class Person {
@@ -30,35 +34,66 @@ export class Person {
     const notes = [...feed.notes.values()].filter(
       (note) => !note.pending && note.touchedAt < this.#scene.now - YOUNG_MS && isThere(note),
     );
-    const p = random.below(10);
+    const p = random.below(12);
     if (p < 3 || notes.length === 0) {
       const id = `hand-${this.#scene.number()}` as NoteId;
       const file = noteFile(id, 'md');
       const note = new KnownNote(feed, file, { id, type: 'md' });
       feed.notes.set(file, note);
       const bytes = Buffer.from(`by hand ${id}`);
-      const nothing = { title: undefined, tags: [], key: undefined, expires: undefined, hash: undefined };
-      this.#place(file, bytes, { known: note, value: { ...nothing, bytes } });
+      const described = random.chance(0.5) ? this.#described(undefined) : undefined;
+      const placed = { ...NOTHING, ...described?.members, bytes };
+      if (described) this.#put(feed.name, metaFile(file), described.bytes);
+      this.#change(feed.name, file, bytes, { known: note, value: placed });
     } else if (p < 6) {
       const note = random.oneOf(notes);
       const bytes = random.chance(0.5) ? random.bytes(note.sure!.bytes.length) : random.bytes(20);
-      this.#place(note.file, bytes, { known: note, value: { ...note.sure!, bytes } });
+      this.#change(feed.name, note.file, bytes, { known: note, value: { ...note.sure!, bytes } });
     } else if (p < 9) {
       const note = random.oneOf(notes);
-      this.#place(note.file, undefined, { known: note, value: undefined });
+      this.#change(feed.name, note.file, undefined, { known: note, value: undefined });
+    } else if (p < 11) {
+      const note = random.oneOf(notes);
+      const { bytes, tags } = note.sure!;
+      const isRemoved = tags.length > 0 && random.chance(0.3);
+      const described = isRemoved ? undefined : this.#described(note.sure!.key);
+      const value = { ...NOTHING, ...described?.members, bytes };
+      this.#change(feed.name, metaFile(note.file), described?.bytes, { known: note, value });
     } else {
       const title = `by hand ${random.below(10)}`;
       const value = { ...feed.record.sure!, title, description: '', keepNotes: undefined };
       const bytes = Buffer.from(JSON.stringify({ title }));
-      this.#place('.feed.json', bytes, { known: feed.record, value }, feed.name);
+      this.#change(feed.name, SETTINGS_FILE, bytes, { known: feed.record, value });
     }
   }
 
-  #place(file: NoteFile | string, bytes: Buffer | undefined, effect: Effect, feed?: string): void {
-    const { computer, moments } = this.#scene;
-    const path = join(this.#dir, feed ?? (effect.known as KnownNote).feed.name, file);
+  /** Metadata as somebody writes it, who may leave out the key that the note had. */
+  #described(key: string | undefined) {
+    const { random, now } = this.#scene;
+    const members = {
+      title: `by hand ${random.below(10)}`,
+      tags: random.oneOf([[], ['a'], ['b', 'c']]),
+      key: random.oneOf([undefined, key]),
+      expires: random.oneOf([undefined, undefined, now + random.below(10_000)]),
+    };
+    const { expires } = members;
+    const written = {
+      ...members,
+      expires: expires === undefined ? undefined : new Date(expires).toISOString(),
+    };
+    return { members, bytes: Buffer.from(JSON.stringify(written)) };
+  }
+
+  #change(feed: FeedName, file: string, bytes: Buffer | undefined, effect: Effect): void {
+    this.#put(feed, file, bytes);
+    const title = `the change by hand of ${effect.known.title}`;
+    begin(this.#scene.moments, title, [effect], { isByHand: true });
+  }
+
+  #put(feed: FeedName, file: string, bytes: Buffer | undefined): void {
+    const { computer } = this.#scene;
+    const path = join(this.#dir, feed, file);
     computer.trace(`by hand: ${path} ${bytes?.length}`);
-    begin(moments, `the change by hand of ${effect.known.title}`, [effect], { isByHand: true });
     computer.disk.placeByHand(path, bytes);
   }
 }
