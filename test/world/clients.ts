@@ -20,6 +20,7 @@ import {
 import {
   type FoundFeed,
   findFeed,
+  follow,
   mayBeAbsent,
   readArrivals,
   readNote,
@@ -249,8 +250,16 @@ export class Client {
   async #look({ known, record }: FoundFeed): Promise<void> {
     const { moments, random, maxFeeds } = this.#scene;
     const since = moments.next();
-    const p = random.below(5);
+    const p = random.below(10);
     if (p === 0) await readArrivals(this.#scene, this.#storage, { known, record });
+    if (p > 4) {
+      const { followers } = this.#scene;
+      const follower = followers.get(known) ?? { told: new Set(), last: undefined, since: this.#scene.now };
+      // Nobody else goes on from there meanwhile.
+      followers.delete(known);
+      const next = await follow(this.#scene, this.#storage, { known, record }, follower);
+      if (next) followers.set(known, next);
+    }
     if (p === 1) await readTags(this.#scene, this.#storage, { known, record });
     if (p === 2) {
       const found = await this.#scene.alive(this.#storage.feedByReadId(record.readId));

@@ -1,9 +1,10 @@
 import type { Feed } from '../../src/feeds/feed.ts';
 import { dateOfId } from '../../src/feeds/ids.ts';
-import type { FeedName, NoteFile } from '../../src/feeds/names.ts';
+import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
 import { noteFile } from '../../src/feeds/names.ts';
 import type { Note } from '../../src/feeds/note.ts';
 import { oldestFirst } from '../../src/feeds/order.ts';
+import type { Arrival } from '../../src/storage/arrivals.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import {
   type FeedValue,
@@ -24,6 +25,9 @@ export interface FoundFeed {
 
 /** What was written within this time before a look at what came may come later, ms. */
 const JUST_NOW_MS = 100;
+
+/** More notes than a world has of one feed. */
+const FOLLOWED_AT_ONCE = 1_000;
 
 const isAbsent = (value: unknown) => value === undefined;
 
@@ -155,6 +159,40 @@ export async function readArrivals(
   const isDue = ({ touchedAt }: KnownNote) => touchedAt < begunAt - JUST_NOW_MS;
   const lost = all.find((one) => !ids.includes(one.id) && isDue(one) && !mayBeAbsent(one, since, until));
   if (lost) throw new Violation(`${lost.title} has not come`);
+}
+
+/** Who has been told what came to a feed, and goes on from there. */
+export interface Follower {
+  readonly told: Set<NoteId>;
+  readonly last: Arrival | undefined;
+  /** Of what was dated before, some may not have been told. */
+  readonly since: number;
+}
+
+/** Tells a follower what came since: all that is there and was dated later. */
+export async function follow(
+  scene: Scene,
+  storage: Storage,
+  { known, record }: FoundFeed,
+  { told, last, since }: Follower,
+): Promise<Follower | undefined> {
+  const moment = scene.moments.next();
+  const begunAt = scene.now;
+  // As after a lost connection.
+  const place = scene.random.chance(0.3) ? last?.id : last;
+  const arrivals = await scene.alive(storage.arrivals(record, place, FOLLOWED_AT_ONCE));
+  if (!arrivals || !known.record.isSteady(moment)) return undefined;
+  for (const { id } of arrivals.notes) told.add(id);
+  const follower = {
+    told,
+    last: arrivals.notes.at(-1) ?? last,
+    since: arrivals.isComplete ? since : begunAt,
+  };
+  const isOwed = (one: KnownNote) =>
+    dateOfId(one.id)! > follower.since && one.touchedAt < begunAt - JUST_NOW_MS && !told.has(one.id);
+  const lost = [...known.notes.values()].find((one) => isOwed(one) && !mayBeAbsent(one, moment, scene.now));
+  if (lost) throw new Violation(`${lost.title} was not told to who follows`);
+  return follower;
 }
 
 /** The tags, and how many notes have them. */

@@ -4,6 +4,7 @@ import type { FeedLimits } from '../../src/writing/limits.ts';
 import type { Random } from '../support/random.ts';
 import type { Computer } from './computer.ts';
 import { KnownFeed, Moments } from './known.ts';
+import type { Follower } from './reading.ts';
 
 /** What the clients of one world share, across restarts. */
 export class Scene {
@@ -11,6 +12,7 @@ export class Scene {
   readonly random: Random;
   readonly moments = new Moments();
   readonly feeds: KnownFeed[] = [];
+  readonly followers = new Map<KnownFeed, Follower>();
   /** Of feeds that were deleted: nobody gets them again. */
   readonly retired: ReadId[] = [];
   readonly names: readonly FeedName[];
