@@ -182,6 +182,29 @@ export class KnownNote extends Known<NoteValue> {
   }
 }
 
+/** Something that the operator has closed. */
+export class KnownRecord extends Known<true> {
+  readonly kind: 'link' | 'picture';
+  readonly key: string;
+
+  constructor(kind: KnownRecord['kind'], key: string) {
+    super(`the record of the ${kind} ${key}`);
+    this.kind = kind;
+    this.key = key;
+  }
+}
+
+/** A series of tokens that are used one after the other. */
+export interface KnownSeries {
+  readonly name: string;
+  /** Those at places before are used. */
+  turn: number;
+  /** The next one may be used, too, because a use was not answered, or was refused by the disk. */
+  isUnsure: boolean;
+  /** Who uses the next one. */
+  user: unknown;
+}
+
 /** Undefined if its file tells the date. */
 function placeOf({ id, type }: KnownNote): Ordered | undefined {
   const createdAt = dateOfId(id);

@@ -3,7 +3,7 @@ import type { FeedName, ReadId } from '../../src/feeds/names.ts';
 import type { FeedLimits } from '../../src/writing/limits.ts';
 import type { Random } from '../support/random.ts';
 import type { Computer } from './computer.ts';
-import { KnownFeed, Moments } from './known.ts';
+import { KnownFeed, KnownRecord, type KnownSeries, Moments } from './known.ts';
 import type { Follower } from './reading.ts';
 
 /** What the clients of one world share, across restarts. */
@@ -13,6 +13,11 @@ export class Scene {
   readonly moments = new Moments();
   readonly feeds: KnownFeed[] = [];
   readonly followers = new Map<KnownFeed, Follower>();
+  readonly records: readonly KnownRecord[] = [1, 2].flatMap((n) => [
+    new KnownRecord('link', `closed-${n}`),
+    new KnownRecord('picture', Buffer.alloc(32, n).toString('base64url')),
+  ]);
+  readonly series: KnownSeries[] = [];
   /** Of feeds that were deleted: nobody gets them again. */
   readonly retired: ReadId[] = [];
   readonly names: readonly FeedName[];

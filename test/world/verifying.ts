@@ -54,6 +54,13 @@ export async function verify(scene: Scene, storage: Storage, { isOfOneLife = fal
     if (unknown) throw new Violation(`feed ${name} has ${unknown}, which nobody posted`);
     if (record && present) checkCounts(present, record, notes.values(), scene.now);
   }
+  for (const record of scene.records) {
+    const [shown] = await storage.records.find(record.kind, [record.key]);
+    found.set(
+      record,
+      compare(record, shown, (value) => value === (shown && true)),
+    );
+  }
   if (scene.maxBytes > 0 && bytes > scene.maxBytes && !scene.hasPerson)
     throw new Violation(`the feeds have ${bytes} bytes`);
   settle(scene, found, isOfOneLife);
