@@ -373,3 +373,34 @@ t.test('a folder of which several files cannot be looked at stops no process', a
   await computer.until(later(computer, 100));
   t.same(unhandled, []);
 });
+
+for (const [how, ms] of [
+  ['by hand', 2_000],
+  ['by a client', 200],
+] as const)
+  t.test(`who goes on from a note that was changed ${how} is told what came after it`, async (t) => {
+    const computer = start(t);
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    await computer.until(makeFeed(storage));
+    const first = (await computer.until(postText(storage, { key: 'k', posted: { hash: 'h' } })))!;
+    await computer.until(later(computer, ms));
+    const second = await computer.until(postText(storage));
+    await computer.until(later(computer, ms));
+    const feed = (await storage.feed(name))!;
+    const content = { type: 'md', bytes: Buffer.from('changed') } as const;
+    const command = {
+      kind: 'replace',
+      ...toFeed(feed),
+      id: first,
+      content,
+      notes: [],
+      limits: NO_LIMITS,
+    } as const;
+    if (how === 'by hand') computer.disk.placeByHand(`${DATA}/feed/${first}.md`, content.bytes);
+    else await computer.until(storage.write(command));
+    computer.restart(false);
+    const again = (await computer.until(openOn(computer, DATA)))!;
+    const reread = (await computer.until(again.feed(name)))!;
+    const arrivals = (await computer.until(again.arrivals(reread, first, 10)))!;
+    t.ok(arrivals.notes.some(({ id }) => id === second));
+  });

@@ -178,8 +178,10 @@ export async function follow(
 ): Promise<Follower | undefined> {
   const moment = scene.moments.next();
   const begunAt = scene.now;
-  // As after a lost connection.
-  const place = scene.random.chance(0.3) ? last?.id : last;
+  // As after a lost connection. When a note without metadata came, only its file tells, which somebody may have changed.
+  const hasMetadata = ({ id, sure }: KnownNote) =>
+    id === last?.id && (sure?.key ?? sure?.title) !== undefined;
+  const place = scene.random.chance(0.3) && [...known.notes.values()].some(hasMetadata) ? last?.id : last;
   const arrivals = await scene.alive(storage.arrivals(record, place, FOLLOWED_AT_ONCE));
   if (!arrivals || !known.record.isSteady(moment)) return undefined;
   for (const { id } of arrivals.notes) told.add(id);

@@ -12,14 +12,15 @@ import {
 } from '../arrivals.ts';
 import { ArrivalLog, AT_ONCE, arrivalOf } from './arrival-log.ts';
 import type { IndexedFeed } from './feed-index.ts';
+import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
 import type { NoteReader } from './note-reader.ts';
 import { statFile } from './read-file.ts';
 import { CLOCK_TICK_MS } from './stamp.ts';
 import type { WriteParts } from './writes.ts';
 
-/** A note whose file is younger than its date by this, ms, may have been edited since it came. */
-const MAY_BE_EDITED_MS = 1_000;
+/** A file that is younger than its metadata by this, ms, was changed by hand: a write gives both their names. */
+const BY_HAND_MS = 1_000;
 
 /** See `Storage.arrivals`. */
 export async function findArrivals(
@@ -75,14 +76,30 @@ async function readArrival(
 ): Promise<Arrival | undefined> {
   const { id, file, createdAt } = entry;
   if (entry.arrivedAt === undefined) {
-    const stats = await statFile(join(folder, file));
-    const at = stats && arrivalOf(entry, stats.ctimeMs);
-    const mayBeEdited = at !== undefined && entry.meta && at - createdAt > MAY_BE_EDITED_MS;
-    const edited = mayBeEdited ? (await reader.note(feed, entry))?.meta.edited : undefined;
-    const isOfEdit = edited !== undefined && at! >= edited - MAY_BE_EDITED_MS;
+    const cameAt = (await statFile(join(folder, file)))?.ctimeMs;
+    const at = cameAt === undefined ? undefined : arrivalOf(entry, cameAt);
+    const mayBeEdited = at !== undefined && entry.meta && at - createdAt > CLOCK_TICK_MS;
+    const former = mayBeEdited ? await arrivalBeforeEdits(folder, reader, feed, entry, at) : undefined;
     // A write may have set the place of the entry while its files were read: that one counts.
-    if (at !== undefined) entry.arrivedAt ??= isOfEdit ? createdAt : at;
+    if (at !== undefined) entry.arrivedAt ??= former ?? at;
   }
   const at = entry.arrivedAt;
   return at === undefined ? undefined : { at, id, date: Math.min(createdAt, at) };
+}
+
+/**
+ * When a note with metadata came, by what else is known of it; undefined if its file has not changed since.
+ * @param at the time of its file
+ */
+async function arrivalBeforeEdits(
+  folder: string,
+  reader: Pick<NoteReader, 'note'>,
+  feed: IndexedFeed,
+  entry: Entry,
+  at: number,
+): Promise<number | undefined> {
+  const edited = (await reader.note(feed, entry))?.meta.edited;
+  if (edited !== undefined && at >= edited - CLOCK_TICK_MS) return entry.createdAt;
+  const metaAt = (await statFile(join(folder, metaFile(entry.file))))?.ctimeMs;
+  return metaAt !== undefined && metaAt < at - BY_HAND_MS ? Math.max(metaAt, entry.createdAt) : undefined;
 }
