@@ -23,6 +23,7 @@ import {
   follow,
   mayBeAbsent,
   readArrivals,
+  readNeighbours,
   readNote,
   readPages,
   readTags,
@@ -73,7 +74,8 @@ export class Client {
     else if (p < 42) await this.#import(found);
     else if (p < 60) await readPages(this.#scene, this.#storage, found, 1 + random.below(100));
     else if (p < 66 && note) await readNote(this.#scene, this.#storage, found, note);
-    else if (p < 68) await this.#look(found);
+    else if (p < 67 && note) await readNeighbours(this.#scene, this.#storage, found, note);
+    else if (p < 69) await this.#look(found);
     else if (p < 76 && note) await this.#replace(found, note);
     else if (p < 84 && note) await this.#describe(found, note);
     else if (p < 93 && note) await this.#remove(found, note);

@@ -52,12 +52,15 @@ export class Known<T> {
   touchedAt = 0;
   /** Nobody can tell whether a change of it was made: it has expired, but may count until it is swept. */
   isUnclear = false;
+  /** It was removed, and may have come back since. */
+  wasRemoved = false;
 
   constructor(title: string) {
     this.title = title;
   }
 
   become(value: T | undefined, at: number): void {
+    this.wasRemoved ||= this.sure !== undefined && value === undefined;
     this.#past.push({ value: this.sure, until: at });
     if (this.#past.length > 8) this.#past.shift();
     this.sure = value;
@@ -206,7 +209,7 @@ export interface KnownSeries {
 }
 
 /** Undefined if its file tells the date. */
-function placeOf({ id, type }: KnownNote): Ordered | undefined {
+export function placeOf({ id, type }: KnownNote): Ordered | undefined {
   const createdAt = dateOfId(id);
   return createdAt === undefined ? undefined : { id, type, createdAt };
 }

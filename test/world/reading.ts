@@ -3,7 +3,7 @@ import { dateOfId } from '../../src/feeds/ids.ts';
 import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
 import { noteFile } from '../../src/feeds/names.ts';
 import type { Note } from '../../src/feeds/note.ts';
-import { oldestFirst } from '../../src/feeds/order.ts';
+import { type Ordered, oldestFirst } from '../../src/feeds/order.ts';
 import type { Arrival } from '../../src/storage/arrivals.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import {
@@ -13,6 +13,7 @@ import {
   type KnownFeed,
   type KnownNote,
   type NoteValue,
+  placeOf,
   Violation,
 } from './known.ts';
 import type { Scene } from './scene.ts';
@@ -135,6 +136,43 @@ export function mayBeAbsent(note: KnownNote, since: number, until: number): bool
   );
 }
 
+/** The notes next to one: each is there, and nothing that is there all the time lies between. */
+export async function readNeighbours(
+  scene: Scene,
+  storage: Storage,
+  { known, record }: FoundFeed,
+  asked: KnownNote,
+): Promise<void> {
+  const place = placeOf(asked);
+  if (!place) return;
+  const since = scene.moments.next();
+  const begunAt = scene.now;
+  const { createdAt } = place;
+  const found = await scene.alive(storage.neighbours(record, { createdAt, file: asked.file }));
+  const all = [...known.notes.values()];
+  for (const [side, id] of [
+    [-1, found.older],
+    [1, found.newer],
+  ] as const) {
+    const ofId = all.filter((one) => one.id === id);
+    if (
+      id &&
+      !ofId.some((one) =>
+        one.mayBeRead(since, (value) => value !== undefined && !(value.expires! <= begunAt)),
+      )
+    )
+      throw new Violation(`${id} is beside ${asked.title}, and not there`);
+    if (!known.record.isSteady(since) || ofId.some((one) => !placeOf(one))) continue;
+    const isBeyond = (a: Ordered, b: Ordered) => oldestFirst(a, b) * side > 0;
+    const isBetween = (one: KnownNote) => {
+      const other = placeOf(one);
+      return other && isBeyond(other, place) && ofId.every((next) => isBeyond(placeOf(next)!, other));
+    };
+    const left = all.find((one) => isBetween(one) && !mayBeAbsent(one, since, scene.now));
+    if (left) throw new Violation(`${left.title} is not beside ${asked.title}, but ${id}`);
+  }
+}
+
 /** The notes that came: each once, and all that were there all the time. */
 export async function readArrivals(
   scene: Scene,
@@ -178,10 +216,11 @@ export async function follow(
 ): Promise<Follower | undefined> {
   const moment = scene.moments.next();
   const begunAt = scene.now;
-  // As after a lost connection. When a note without metadata came, only its file tells, which somebody may have changed.
-  const hasMetadata = ({ id, sure }: KnownNote) =>
-    id === last?.id && (sure?.key ?? sure?.title) !== undefined;
-  const place = scene.random.chance(0.3) && [...known.notes.values()].some(hasMetadata) ? last?.id : last;
+  // As after a lost connection. When a note without metadata came, only its file tells, which somebody may have changed; one that was
+  // imported again has come later.
+  const tells = ({ id, sure, wasRemoved }: KnownNote) =>
+    id === last?.id && !wasRemoved && (sure?.key ?? sure?.title) !== undefined;
+  const place = scene.random.chance(0.3) && [...known.notes.values()].some(tells) ? last?.id : last;
   const arrivals = await scene.alive(storage.arrivals(record, place, FOLLOWED_AT_ONCE));
   if (!arrivals || !known.record.isSteady(moment)) return undefined;
   for (const { id } of arrivals.notes) told.add(id);

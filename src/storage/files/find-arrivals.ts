@@ -98,8 +98,9 @@ async function arrivalBeforeEdits(
   entry: Entry,
   at: number,
 ): Promise<number | undefined> {
-  const edited = (await reader.note(feed, entry))?.meta.edited;
-  if (edited !== undefined && at >= edited - CLOCK_TICK_MS) return entry.createdAt;
+  const note = await reader.note(feed, entry);
+  // Nothing says which of its edits changed the file, nor whether one that has expired was edited.
+  if (!note || note.meta.edited !== undefined) return entry.createdAt;
   const metaAt = (await statFile(join(folder, metaFile(entry.file))))?.ctimeMs;
   return metaAt !== undefined && metaAt < at - BY_HAND_MS ? Math.max(metaAt, entry.createdAt) : undefined;
 }
