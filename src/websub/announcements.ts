@@ -101,9 +101,16 @@ export class Announcements {
     this.#running.add(readId);
     const isTold = await this.#parts.tell(readId);
     this.#running.delete(readId);
-    const pause = isTold ? REST_MS : this.#failed(readId, change);
+    const pause = isTold ? this.#told(readId) : this.#failed(readId, change);
     if (this.#stopped === undefined) this.#pause(readId, pause);
     this.#work();
+  }
+
+  /** Ends a row of failures, also of a change that is told again; returns the pause before the next announcement, ms. */
+  #told(readId: ReadId): number {
+    const left = this.#pending.get(readId);
+    if (left !== undefined) this.#pending.set(readId, { ...left, failures: 0 });
+    return REST_MS;
   }
 
   /** Records that a hub could not be told; returns the pause before the next attempt, ms. */

@@ -88,6 +88,25 @@ t.test('a hub that is well again is told once', async (t) => {
   t.strictSame(seconds(), [1, 11, 31]);
 });
 
+t.test('the pauses of a feed that always changes grow only with failures in a row', async (t) => {
+  let isWell = false;
+  const { announcements, pass, seconds } = setUp(t, () => isWell);
+  const change = async (forSeconds: number) => {
+    for (let n = 0; n < 2 * forSeconds; n += 1) {
+      announcements.add(FEED);
+      await pass(SECOND / 2);
+    }
+  };
+  await change(100);
+  t.strictSame(seconds(), [1, 11, 31, 71]);
+  isWell = true;
+  await change(70);
+  t.strictSame(seconds().slice(4), [151, 161]);
+  isWell = false;
+  await change(40);
+  t.strictSame(seconds().slice(6), [171, 181, 201]);
+});
+
 t.test('of too many feeds the oldest is dropped, and four are told at a time', async (t) => {
   const { announcements, told, lost, pass } = setUp(t, () => new Promise(() => {}));
   const feeds = Array.from({ length: 10_003 }, (_, n) => `feed-${n}` as ReadId);
