@@ -18,6 +18,8 @@ interface Entry {
   readonly representation: Representation;
   /** See `CacheableView`. */
   readonly until: number | undefined;
+  /** The same in `performance.now()` time, as of when it was built: the clock may be set back. */
+  readonly endsAt: number | undefined;
   readonly views: FeedViews;
 }
 
@@ -97,7 +99,7 @@ export class ReadCache {
 
   get(key: string): Representation | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || !this.#isCurrent(entry.views) || isOver(entry, Date.now)) {
+    if (entry === undefined || !this.#isCurrent(entry.views) || isOver(entry, Date.now) || hasEnded(entry)) {
       this.#entries.delete(key);
       this.#misses += 1;
       return undefined;
@@ -191,26 +193,26 @@ export class ReadCache {
   async #build(views: FeedViews, key: string, build: () => Promise<CacheableView>): Promise<CacheableView> {
     const begunAt = Date.now();
     const view = await build();
-    const { representation, isCacheable } = view;
+    const { representation, isCacheable, isGuest = false, until } = view;
     // Not as of now: a change since then makes this another version.
     representation.confirm(begunAt);
-    if (isCacheable && this.#isEnabled && this.#isCurrent(views)) this.#keep(views, key, view);
+    if (isCacheable && this.#isEnabled && this.#isCurrent(views))
+      this.#keep(key, isGuest, { representation, views, until, endsAt: monotonic(until) });
     if (!this.#holds(key, representation)) representation.release();
     return view;
   }
 
-  #keep(views: FeedViews, key: string, view: CacheableView): void {
-    const { representation, until } = view;
-    const entry = { representation, views, until };
+  #keep(key: string, isGuest: boolean, entry: Entry): void {
+    const { representation, views } = entry;
     // An outdated one may not have been removed yet.
     if (this.#entries.peek(key)?.views !== views) this.#entries.delete(key);
     this.#entries.set(key, entry);
-    if (view.isGuest && !this.#guests.set(key, entry).has(key)) this.#entries.delete(key);
+    if (isGuest && !this.#guests.set(key, entry).has(key)) this.#entries.delete(key);
     if (!this.#holds(key, representation)) return;
     views.keys.add(key);
-    // A compressed form adds to the entry's size.
+    // A compressed form adds to the entry's size, which the cache asks of another entry only.
     representation.onGrow = () => {
-      if (this.#holds(key, representation)) this.#keep(views, key, view);
+      if (this.#holds(key, representation)) this.#keep(key, isGuest, { ...entry });
     };
   }
 
@@ -235,6 +237,15 @@ function sizeCalculation({ representation }: Entry): number {
 /** @param now is asked only for a view that ends */
 function isOver({ until }: Pick<CacheableView, 'until'>, now: () => number): boolean {
   return until !== undefined && until <= now();
+}
+
+function hasEnded({ endsAt }: Entry): boolean {
+  return endsAt !== undefined && endsAt <= performance.now();
+}
+
+/** A time by the clock, as it is set now, in `performance.now()` time. */
+function monotonic(time: number | undefined): number | undefined {
+  return time === undefined ? undefined : performance.now() + time - Date.now();
 }
 
 /** Bases with a slot at once. */

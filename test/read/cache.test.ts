@@ -68,6 +68,21 @@ t.test('guests take little room, and only from each other', async (t) => {
   t.equal(cache.size, 0);
 });
 
+t.test('a view that ends ends in time, also if the clock is set back meanwhile', async (t) => {
+  const cache = new ReadCache(MAX);
+  const { now } = Date;
+  const until = now() + 200;
+  const ending = async () => ({ representation: view(2000, 100), isCacheable: true, until });
+  const shown = await cache.load(FEED, 'a', ending);
+  t.equal(cache.get('a'), shown);
+  t.intercept(Date, 'now', { value: () => now() - 3_600_000 });
+  t.equal(cache.get('a'), shown);
+  await shown.answer(GZIP);
+  t.equal(cache.get('a'), shown, 'also with its compressed form');
+  await wait(250);
+  t.equal(cache.get('a'), undefined);
+});
+
 t.test('what was built is kept until its feed changes', async (t) => {
   const cache = new ReadCache(MAX);
   const [mine, other] = [view(100), view(100)];
