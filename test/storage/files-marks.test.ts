@@ -189,6 +189,46 @@ t.test('`.marks` waits for notes whose files are there already', async (t) => {
   t.ok((await marksIn(dir)).includes('/slow\n'));
 });
 
+for (const [when, late] of [
+  ['while the service runs', async (storage: Storage) => post(storage, name, keyed('late'))],
+  [
+    'while it is stopped',
+    async (storage: Storage, reopened: () => Promise<Storage>) => {
+      await storage.close();
+      await post(await reopened(), name, keyed('late'));
+    },
+  ],
+] as const)
+  t.test(`no key is forgotten after the clock was ahead, and was set right ${when}`, async (t) => {
+    const dir = await dataFolder(t);
+    const open = (unsaved: number) =>
+      opened(
+        t,
+        dir,
+        { marksLimits: { ...marksLimits, unsaved } },
+        { writer: new WriterThread(undefined), watch: BLIND },
+      );
+    const vouchedUntil = async () => Number(/(\d+)\n$/.exec(await marksIn(dir))?.[1]);
+    const { now } = Date;
+    const [inAnHour, later] = [1, 2].map((hours) => () => now() + hours * 3_600_000);
+    const ahead = t.intercept(Date, 'now', { value: inAnHour });
+    let storage = await open(3);
+    for (let n = 0; n < 3; n += 1) await post(storage, name, keyed(`${n}`));
+    t.ok(await eventually(async () => (await vouchedUntil()) > now()));
+    ahead.restore();
+    let reopened = storage;
+    await late(storage, async () => {
+      reopened = await open(100);
+      return reopened;
+    });
+    await reopened.close();
+    // After the time that `.marks` named.
+    t.intercept(Date, 'now', { value: later });
+    storage = await open(100);
+    t.ok(await answering(storage, 'late'));
+    t.ok(await answering(storage, '0'));
+  });
+
 t.test('a folder that comes while the service runs has its keys', async (t) => {
   const dir = await dataFolder(t);
   const storage = await opened(t, dir);

@@ -16,6 +16,8 @@ const AT_ONCE = 64;
 export interface MarksRead {
   readonly bytes: number;
   readonly lines: number;
+  /** Until when it said to be complete, ms since the epoch. */
+  readonly since: number;
   /** Metadata files that it did not vouch for. */
   readonly unsaved: number;
 }
@@ -51,7 +53,7 @@ export async function findMarks(
     await pause();
   }
   await sys.lstat(dirname(folder));
-  return { bytes: file?.bytes.byteLength ?? 0, lines, unsaved };
+  return { bytes: file?.bytes.byteLength ?? 0, lines, since, unsaved };
 }
 
 /** The mark in the metadata file of a note. What cannot be read counts as none; the log, if given, is told. */

@@ -79,6 +79,8 @@ export class MarkKeeper {
   readonly #urgent = new Map<IndexedFeed, Promise<void>>();
   /** The size of `.marks` of a feed as it was last read or written. */
   readonly #saved = new WeakMap<IndexedFeed, Pick<MarksRead, 'bytes' | 'lines'>>();
+  /** Until when `.marks` of a feed says to be complete, ms since the epoch. */
+  readonly #since = new WeakMap<IndexedFeed, number>();
   readonly #saving = new Map<IndexedFeed, Promise<void>>();
   readonly #wanted = new Set<IndexedFeed>();
   #isLooking = false;
@@ -125,10 +127,14 @@ export class MarkKeeper {
     }
   }
 
-  /** Writes `.marks` of a feed if enough has changed since it was written. */
+  /**
+   * Writes `.marks` of a feed if enough has changed since it was written. Also if the clock was set back since: a start after the time that it
+   * names would take it to have what changes until then.
+   */
   saveSome(feed: IndexedFeed): void {
-    const { unsaved } = this.#parts.marksLimits;
-    if (feed.unsaved < unsaved || !feed.isMarked || this.#saving.has(feed) || this.#failed) return;
+    const isEnough = feed.unsaved >= this.#parts.marksLimits.unsaved;
+    const isAhead = (this.#since.get(feed) ?? 0) > Date.now();
+    if (!(isEnough || isAhead) || !feed.isMarked || this.#saving.has(feed) || this.#failed) return;
     const saving = this.#save(feed).finally(() => this.#saving.delete(feed));
     this.#saving.set(feed, saving);
   }
@@ -187,6 +193,7 @@ export class MarkKeeper {
     if (feed.isMarked) return;
     feed.isMarked = true;
     feed.unsaved += read.unsaved;
+    this.#since.set(feed, read.since);
     // Otherwise `.marks` is written whole: if lines were only added, it would vouch for files whose marks it lacks.
     if (read.unsaved === 0) this.#saved.set(feed, read);
     this.saveSome(feed);
@@ -206,6 +213,7 @@ export class MarkKeeper {
   async #save(feed: IndexedFeed): Promise<void> {
     const { index, locks, log, marksLimits } = this.#parts;
     const since = Date.now() - marksLimits.marginMs;
+    this.#since.set(feed, since);
     // A write adds its marks to the index when it is done. Its files may be there long before.
     await locks.settled(feed.name);
     const changed = feed.changedMarks;
