@@ -263,11 +263,11 @@ export class KnownBases {
   /** Records a request for this base, so that it is not idle. */
   use(base: string): void {
     const slot = this.#slots.get(base);
-    if (slot !== undefined) slot.usedAt = Date.now();
+    if (slot !== undefined) slot.usedAt = performance.now();
   }
 
   /** Whether this base has a slot, so that its views are not guests. Takes a free slot if it has none. */
-  admit(base: string, now = Date.now()): boolean {
+  admit(base: string, now = performance.now()): boolean {
     if (!this.#slots.has(base) && this.#slots.size >= SLOTS && !this.#freeSlot(now)) return false;
     this.#slots.set(base, { usedAt: now });
     return true;

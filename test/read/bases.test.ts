@@ -27,6 +27,16 @@ t.test('one that was idle for over a minute gives its place away, the others do 
   for (const base of eight.slice(1)) t.ok(bases.admit(base, MINUTE + 3));
 });
 
+t.test('one that was idle gives its place away also after the clock was set back', async (t) => {
+  const [date, monotonic] = [Date.now(), performance.now()];
+  const bases = new KnownBases();
+  for (const base of eight) bases.admit(base);
+  bases.use('1');
+  t.intercept(Date, 'now', { value: () => date - 60 * MINUTE });
+  t.intercept(performance, 'now', { value: () => monotonic + 2 * MINUTE });
+  t.ok(bases.admit('new'));
+});
+
 t.test('what was refused has no place', async (t) => {
   const bases = full();
   bases.admit('made up', 1);
