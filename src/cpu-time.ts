@@ -14,3 +14,8 @@ export async function cpuMsOf(thread: Worker): Promise<number | undefined> {
   const usage = await thread.cpuUsage().catch(() => undefined);
   return usage && (usage.user + usage.system) / 1000;
 }
+
+/** CPU time between two moments, in ms. The first may be of an `Int32Array`, which counts 25 days and then begins anew; the time itself must be shorter. */
+export function cpuMsBetween(before: number, after: number): number {
+  return (after - before) | 0;
+}

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { cpuMsOf } from './cpu-time.ts';
+import { cpuMsBetween, cpuMsOf } from './cpu-time.ts';
 
 /**
  * Default nice increment of worker threads (`nice(2)`), so that on few cores neither checking and writing pictures nor
@@ -85,6 +85,6 @@ export class LimitWatch {
     const thread = this.#threads().find(({ threadId }) => threadId === this.state[THREAD_ID]);
     if (thread === undefined || this.#limit.counts === 'time') return performance.now() - this.#startedAt;
     const usedMs = await cpuMsOf(thread);
-    return usedMs === undefined ? 0 : usedMs - this.state[START_CPU_MS]!;
+    return usedMs === undefined ? 0 : cpuMsBetween(this.state[START_CPU_MS]!, usedMs);
   }
 }

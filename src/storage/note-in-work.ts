@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { cpuMsOf, ownCpuMs } from '../cpu-time.ts';
+import { cpuMsBetween, cpuMsOf, ownCpuMs } from '../cpu-time.ts';
 
 const [CHANGES, LENGTH, CPU_MS] = [0, 1, 2];
 const HEAD_BYTES = 12;
@@ -35,7 +35,7 @@ export class NoteInWork {
     return Atomics.load(this.#numbers, CHANGES);
   }
 
-  /** CPU time that the thread had used when it began the note, in ms. */
+  /** CPU time that the thread had used when it began the note, in ms; see `cpuMsBetween`. */
   get cpuMsBefore(): number {
     return Atomics.load(this.#numbers, CPU_MS);
   }
@@ -74,7 +74,8 @@ export function watchForHang(
     if (thread === undefined || key === undefined) return;
     const usedMs = await cpuMsOf(thread);
     const isSame = currentThread() === thread && inWork.begun === begun && inWork.key === key;
-    if (isSame && usedMs !== undefined && usedMs - inWork.cpuMsBefore > limitMs) onHang();
+    if (!isSame || usedMs === undefined) return;
+    if (cpuMsBetween(inWork.cpuMsBefore, usedMs) > limitMs) onHang();
   };
   return setInterval(look, limitMs / LOOKS).unref();
 }
