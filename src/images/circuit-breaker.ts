@@ -48,7 +48,8 @@ export class CircuitBreaker {
     this.#probe = probe;
     const transient = handleWhen(isTransient);
     this.#breaker = circuitBreaker(transient, {
-      halfOpenAfter: Math.floor(probeMs / 2),
+      // The interval of probes is the pause. The library measures one by the clock, which may be set back.
+      halfOpenAfter: Number.NEGATIVE_INFINITY,
       breaker: new ConsecutiveBreaker(FAILURES),
     });
     const backoff = new ExponentialBackoff(BACKOFF);
@@ -130,7 +131,8 @@ export class CircuitBreaker {
 
   async #tryProbe(): Promise<void> {
     try {
-      if (this.isDown)
+      // Not beside a probe that runs.
+      if (this.#breaker.state === CircuitState.Open)
         await this.#breaker.execute(() => this.#probe({ abortSignal: AbortSignal.timeout(WAIT_MS) }));
     } catch {
       // The next probe comes.

@@ -1,5 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { CircuitBreaker } from '../../src/images/circuit-breaker.ts';
+import { eventually } from '../support/eventually.ts';
 
 const REQUESTS = 20;
 const PROBE_MS = 20;
@@ -19,4 +21,45 @@ t.test('no request that waits to be tried again serves as the probe of a store t
   for (const one of all) t.match(one, { status: 'rejected', reason: { code: 'store_unavailable' } });
   t.equal(calls, REQUESTS, 'none is tried again');
   t.ok(breaker.isDown);
+});
+
+t.test('a store that is back is used soon, also if the clock was set back meanwhile', async (t) => {
+  let isUp = false;
+  let probes = 0;
+  const call = async () => {
+    if (!isUp) throw new Error('refused');
+  };
+  const probe = async () => {
+    probes += 1;
+    await call();
+  };
+  const breaker = new CircuitBreaker(REQUESTS, probe, PROBE_MS);
+  t.teardown(() => breaker.close());
+  await Promise.allSettled(Array.from({ length: REQUESTS }, () => breaker.attempt(call)));
+  t.ok(breaker.isDown);
+  const { now } = Date;
+  t.intercept(Date, 'now', { value: () => now() - 3_600_000 });
+  t.ok(await eventually(() => probes > 1), 'it is asked again and again');
+  isUp = true;
+  t.ok(await eventually(() => !breaker.isDown));
+});
+
+t.test('a store that hangs is asked by one probe at a time', async (t) => {
+  const hanging = Promise.withResolvers<void>();
+  let probes = 0;
+  const probe = () => {
+    probes += 1;
+    return hanging.promise;
+  };
+  const fail = async () => {
+    throw new Error('refused');
+  };
+  const breaker = new CircuitBreaker(REQUESTS, probe, PROBE_MS);
+  t.teardown(() => breaker.close());
+  await Promise.allSettled(Array.from({ length: REQUESTS }, () => breaker.attempt(fail)));
+  t.ok(await eventually(() => probes === 1));
+  await wait(5 * PROBE_MS);
+  t.equal(probes, 1);
+  hanging.resolve();
+  t.ok(await eventually(() => !breaker.isDown));
 });
