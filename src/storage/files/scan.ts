@@ -17,6 +17,7 @@ import {
   isLeftover,
   isTempName,
   LICENSE_FILE,
+  MARKS_FILE,
   metaFile,
   noteOfMetaFile,
 } from './names.ts';
@@ -89,7 +90,10 @@ export async function scanFeed(
       createdAt: stats.birthtimeMs,
       changedAt: dateOfFile(stats),
     };
-    return feedFiles && new IndexedFeed(name, state, feedFiles, notes);
+    const feed = feedFiles && new IndexedFeed(name, state, feedFiles, notes);
+    // Also without metadata, because it may name a time to come (`MarkKeeper`).
+    if (feed && files.has(MARKS_FILE)) feed.isMarked = false;
+    return feed;
   } catch (error) {
     if (isGone(error)) return undefined;
     if (!isAbsent(error)) throw error;
