@@ -9,7 +9,7 @@ import { eventually } from './support/eventually.ts';
 const DAY_MS = 24 * 60 * 60_000;
 const LIMIT_MS = 50;
 
-/** A thread that says it has used so much CPU time, ms. */
+/** A thread that reports this CPU time, ms. */
 function threadAfter(ms: () => number): Worker {
   return { threadId: 1, cpuUsage: async () => ({ user: ms() * 1000, system: 0 }) } as Worker;
 }

@@ -131,7 +131,7 @@ export class CircuitBreaker {
 
   async #tryProbe(): Promise<void> {
     try {
-      // Not beside a probe that runs.
+      // While a probe runs the circuit is half open, and no second one is needed.
       if (this.#breaker.state === CircuitState.Open)
         await this.#breaker.execute(() => this.#probe({ abortSignal: AbortSignal.timeout(WAIT_MS) }));
     } catch {

@@ -204,7 +204,7 @@ export class ReadCache {
 
   #keep(key: string, isGuest: boolean, entry: Entry): void {
     const { representation, views } = entry;
-    // An outdated one may not have been removed yet.
+    // The entry of an outdated view may still be there, because these are removed some at a time.
     if (this.#entries.peek(key)?.views !== views) this.#entries.delete(key);
     this.#entries.set(key, entry);
     if (isGuest && !this.#guests.set(key, entry).has(key)) this.#entries.delete(key);

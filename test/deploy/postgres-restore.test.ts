@@ -4,6 +4,7 @@ import { stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { lookAtDatabase } from '../../src/storage/postgres/look.ts';
+import { containerSettings } from '../support/containers.ts';
 import { blockWith, runBlock } from '../support/documented.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
@@ -20,20 +21,16 @@ const documented = (part: string, url: string, backups: string) =>
     { SERVICE_DATABASE_URL: url, PATH: `${join(program('pg_dump'), '..')}:${process.env.PATH}` },
     { '/backups': backups },
   );
+/** Of the version of `pg_dump`. */
+const programs = () => ({ initdb: program('initdb'), postgres: program('postgres') });
 const PASSWORD = { 'x-feed-password': 'open sesame' };
 
 t.setTimeout(600_000);
 
 t.test('what was dumped is there in a new database', { skip: missing('pg_dump') }, async (t) => {
-  const programs = { initdb: program('initdb'), postgres: program('postgres') };
-  const server = await PostgresServer.start(t, [], programs);
+  const server = await PostgresServer.start(t, [], programs());
   const old = await server.database();
-  const settings = (url: string) => ({
-    SERVICE_STORAGE: 'postgres',
-    SERVICE_SECRET: 'a secret of tests that is long enough',
-    SERVICE_DATABASE_URL: url,
-  });
-  const before = await start(t, settings(old));
+  const before = await start(t, containerSettings(old));
   const feed = new FeedClient(before.url, 'curlew', PASSWORD);
   const { json } = await feed.post('# Grüße', { 'x-note-tags': 'one' });
   const image = picture('png', 300_000);
@@ -45,7 +42,7 @@ t.test('what was dumped is there in a new database', { skip: missing('pg_dump') 
 
   const fresh = await server.database();
   await documented('pg_restore', fresh, backups);
-  const after = await start(t, settings(fresh));
+  const after = await start(t, containerSettings(fresh));
   const restored = new FeedClient(after.url, 'curlew', PASSWORD);
   const { notes } = (await restored.list()).json;
   t.match(notes, [
@@ -65,15 +62,9 @@ t.test(
   'a restore that ends early leaves nothing, and is run again',
   { skip: missing('pg_dump') },
   async (t) => {
-    const programs = { initdb: program('initdb'), postgres: program('postgres') };
-    const server = await PostgresServer.start(t, [], programs);
+    const server = await PostgresServer.start(t, [], programs());
     const old = await server.database();
-    const settings = (url: string) => ({
-      SERVICE_STORAGE: 'postgres',
-      SERVICE_SECRET: 'a secret of tests that is long enough',
-      SERVICE_DATABASE_URL: url,
-    });
-    const before = await start(t, settings(old));
+    const before = await start(t, containerSettings(old));
     const feed = new FeedClient(before.url, 'curlew');
     await feed.post(randomBytes(50_000).toString('hex'));
     await before.stop();
@@ -86,7 +77,7 @@ t.test(
     await t.rejects(documented('pg_restore', fresh, cut), /end of file/);
     t.match(await lookAtDatabase(fresh), 'empty');
     await documented('pg_restore', fresh, whole);
-    const after = await start(t, settings(fresh));
+    const after = await start(t, containerSettings(fresh));
     t.equal((await new FeedClient(after.url, 'curlew').list()).json.notes.length, 1);
   },
 );
@@ -95,17 +86,11 @@ t.test(
   'a dump is made of the host that takes writes, whichever the URL names first',
   { skip: missing('pg_dump') },
   async (t) => {
-    const programs = { initdb: program('initdb'), postgres: program('postgres') };
-    const pair = await PostgresPair.start(t, programs);
+    const pair = await PostgresPair.start(t, programs());
     const { primary, standby } = pair;
     const hosts = [standby, primary].map(({ port }) => `127.0.0.1:${port}`);
     const url = pair.url.replace(/@[^/]+/, `@${hosts.join()}`);
-    const settings = (url: string) => ({
-      SERVICE_STORAGE: 'postgres',
-      SERVICE_SECRET: 'a secret of tests that is long enough',
-      SERVICE_DATABASE_URL: url,
-    });
-    const before = await start(t, settings(url));
+    const before = await start(t, containerSettings(url));
     const feed = new FeedClient(before.url, 'curlew');
     await feed.post('on both');
     await eventually(async () => (await pair.notesOn(standby)) === 1);
@@ -119,7 +104,7 @@ t.test(
 
     const fresh = await primary.database();
     await documented('pg_restore', fresh, backups);
-    const after = await start(t, settings(fresh));
+    const after = await start(t, containerSettings(fresh));
     t.equal((await new FeedClient(after.url, 'curlew').list()).json.notes.length, 2);
   },
 );

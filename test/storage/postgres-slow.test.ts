@@ -1,6 +1,7 @@
 /** Statements that take long, as those that count the tags of a very large feed. */
 import { Client } from 'pg';
 import t from 'tap';
+import { containerSettings } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
 import { readIdIn } from '../support/feed-client.ts';
 import { PostgresServer } from '../support/postgres.ts';
@@ -11,11 +12,7 @@ t.setTimeout(600_000);
 t.test('while tags are counted, everything else is answered', async (t) => {
   const server = await PostgresServer.start(t);
   const database = await server.database();
-  const { url } = await start(t, {
-    SERVICE_STORAGE: 'postgres',
-    SERVICE_DATABASE_URL: database,
-    SERVICE_SECRET: 'a secret of tests that is long enough',
-  });
+  const { url } = await start(t, containerSettings(database));
   const listOf = async (feed: string) =>
     `${url}/api/v1/read/${readIdIn((await post(`${url}/${feed}`, 'text')).json.read_url)}`;
   const [large, small] = [await listOf('large'), await listOf('small')];

@@ -52,7 +52,7 @@ export class Known<T> {
   touchedAt = 0;
   /** Nobody can tell whether a change of it was made: it has expired, but may count until it is swept. */
   isUnclear = false;
-  /** It was removed, and may have come back since. */
+  /** It was removed once, and may be there again. */
   wasRemoved = false;
 
   constructor(title: string) {

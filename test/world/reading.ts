@@ -27,7 +27,7 @@ export interface FoundFeed {
 /** What was written within this time before a look at what came may come later, ms. */
 const JUST_NOW_MS = 100;
 
-/** More notes than a world has of one feed. */
+/** More notes than a feed of a world ever has. */
 const FOLLOWED_AT_ONCE = 1_000;
 
 const isAbsent = (value: unknown) => value === undefined;

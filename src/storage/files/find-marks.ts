@@ -16,7 +16,7 @@ const AT_ONCE = 64;
 export interface MarksRead {
   readonly bytes: number;
   readonly lines: number;
-  /** Until when it said to be complete, ms since the epoch. */
+  /** The time up to which the file claims to be complete, ms since the epoch. */
   readonly since: number;
   /** Metadata files that it did not vouch for. */
   readonly unsaved: number;

@@ -79,7 +79,7 @@ export class MarkKeeper {
   readonly #urgent = new Map<IndexedFeed, Promise<void>>();
   /** The size of `.marks` of a feed as it was last read or written. */
   readonly #saved = new WeakMap<IndexedFeed, Pick<MarksRead, 'bytes' | 'lines'>>();
-  /** Until when `.marks` of a feed says to be complete, ms since the epoch. */
+  /** The time up to which `.marks` of a feed claims to be complete, ms since the epoch. */
   readonly #since = new WeakMap<IndexedFeed, number>();
   readonly #saving = new Map<IndexedFeed, Promise<void>>();
   readonly #wanted = new Set<IndexedFeed>();
@@ -128,8 +128,8 @@ export class MarkKeeper {
   }
 
   /**
-   * Writes `.marks` of a feed if enough has changed since it was written. Also if the clock was set back since: a start after the time that it
-   * names would take it to have what changes until then.
+   * Writes `.marks` of a feed if enough has changed since it was written, or if the time up to which it claims to be complete is still to
+   * come, because the clock was set back: a start after that time would take it to hold changes that it lacks.
    */
   saveSome(feed: IndexedFeed): void {
     const isEnough = feed.unsaved >= this.#parts.marksLimits.unsaved;
