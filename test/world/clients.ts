@@ -28,6 +28,7 @@ import {
   readPages,
   readTags,
 } from './reading.ts';
+import { changeRecord, useToken } from './records.ts';
 import type { Scene } from './scene.ts';
 
 /** What the disk may make of a write or a read. */
@@ -35,8 +36,6 @@ const OF_THE_DISK: ReadonlySet<string> = new Set<RefusalCode>(['storage_full', '
 /** A failure of the disk may be felt so long after it, ms: the lock is taken again a second later. */
 const FELT_MS = 10_000;
 const KEYS = ['k0', 'k1', 'k2'];
-/** Longer than a world lives. */
-const SERIES_MS = 3_600_000_000;
 
 /** A client that does one thing after the other, at random. */
 export class Client {
@@ -53,8 +52,8 @@ export class Client {
     this.#scene.operations += 1;
     const begunAt = computer.time.now;
     try {
-      if (random.chance(0.03)) return await this.#record();
-      if (random.chance(0.03)) return await this.#useToken();
+      if (random.chance(0.03)) return await changeRecord(this.#scene, this.#storage);
+      if (random.chance(0.03)) return await useToken(this.#scene, this.#storage);
       const found = await findFeed(this.#scene, this.#storage, random.oneOf(names));
       if (found) await this.#actOn(found);
       else await this.#create();
@@ -83,54 +82,6 @@ export class Client {
     else if (p < 97) await this.#configure(found);
     else if (p < 98) await this.#setPassword(found);
     else if (p < 99) await this.#delete(found);
-  }
-
-  /** Closes a link or a picture, or opens it again, as an operator does. */
-  async #record(): Promise<void> {
-    const { random, moments, records, now, computer } = this.#scene;
-    const record = random.oneOf(records);
-    if (record.pending) return;
-    const { kind, key, sure } = record;
-    const value = random.chance(0.5) || undefined;
-    const change = begin(moments, `a change of ${record.title}`, [{ known: record, value }]);
-    const of = this.#storage.records;
-    try {
-      const isChanged = await this.#scene.alive(
-        value ? of.add({ kind, key, value: 'a reason', at: now }) : of.remove(kind, key),
-      );
-      if (isChanged !== (value !== sure)) throw new Violation(`${change.title} has found it otherwise`);
-      end(moments, change, true);
-    } catch (error) {
-      if (computer.canTakeBack) end(moments, change, false);
-      else change.isRefused = true;
-      throw error;
-    }
-  }
-
-  async #useToken(): Promise<void> {
-    const { random, series, now } = this.#scene;
-    if (series.length === 0 || random.chance(0.1))
-      series.push({ name: `series-${this.#scene.number()}`, turn: 0, isUnsure: false, user: undefined });
-    const one = random.oneOf(series.slice(-3));
-    if (one.user === this.#storage) return;
-    // The process has died while somebody used it.
-    one.isUnsure ||= one.user !== undefined;
-    one.user = this.#storage;
-    const place = Math.max(0, one.turn - Number(random.chance(0.1)));
-    const isUsed = await this.#scene
-      .alive(this.#storage.useToken(one.name, place, now + SERIES_MS))
-      .catch((error) => {
-        one.isUnsure = true;
-        one.user = undefined;
-        throw error;
-      });
-    one.user = undefined;
-    if (isUsed && place < one.turn) throw new Violation(`a token of ${one.name} was used twice`);
-    if (!isUsed && place === one.turn && !one.isUnsure)
-      throw new Violation(`the next token of ${one.name} was not to be used`);
-    if (isUsed) Object.assign(one, { turn: place + 1, isUnsure: false });
-    // It has ended.
-    else series.splice(series.indexOf(one), 1);
   }
 
   async #create(): Promise<void> {
