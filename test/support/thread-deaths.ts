@@ -90,6 +90,8 @@ export const HELPERS: readonly Helper[] = [
   {
     work: 'rewrite-references',
     ...POOLED,
+    // Whose work fills the memory is refused for good: only a text can.
+    deaths: OWN.deaths,
     use: (load) =>
       load.feed(FEED).postForm([field('text', '![](<a.png>)'), png('a.png', picture('png', 500))]),
   },
