@@ -169,6 +169,7 @@ export class Client {
     const changes = notes.map((note) =>
       begin(moments, `the import of ${note.id}`, this.#added({ known }, [note])),
     );
+    for (const { id, type } of notes) known.notes.get(noteFile(id, type))!.wasImported = true;
     const written = await this.#write(changes, { kind: 'import', ...toFeed(record), notes, limits });
     if (written === 'refused') return;
     if (!written) this.#mayMiss({ known, record }, undefined, since);

@@ -53,6 +53,18 @@ function onceMovedAway(): Pick<RegExp, 'test'> {
   };
 }
 
+/** Fails the sync of a folder in which a note has its new bytes. */
+function onceEdited(id: string): Pick<RegExp, 'test'> {
+  let isEdited = false;
+  return {
+    test(call) {
+      if (isEdited && call.startsWith('fsync')) return true;
+      isEdited ||= call.startsWith('rename') && call.endsWith(`${id}.md`);
+      return false;
+    },
+  };
+}
+
 const later = (computer: Computer, ms: number) =>
   new Promise<void>((resolve) => computer.time.after(ms, resolve));
 const countOf = async (storage: Storage) => (await storage.feed(name))?.noteCount;
@@ -377,6 +389,7 @@ t.test('a folder of which several files cannot be looked at stops no process', a
 for (const [how, ms] of [
   ['by hand', 2_000],
   ['by a client', 200],
+  ['by an edit that was refused', 11_000],
 ] as const)
   t.test(`who goes on from a note that was changed ${how} is told what came after it`, async (t) => {
     const computer = start(t);
@@ -397,7 +410,13 @@ for (const [how, ms] of [
       limits: NO_LIMITS,
     } as const;
     if (how === 'by hand') computer.disk.placeByHand(`${DATA}/feed/${first}.md`, content.bytes);
-    else await computer.until(storage.write(command));
+    else if (how === 'by a client') await computer.until(storage.write(command));
+    else {
+      computer.failing = onceEdited(first);
+      await t.rejects(computer.until(storage.write(command)), { code: 'store_unavailable' });
+      computer.failing = undefined;
+      await computer.until(later(computer, 3_000));
+    }
     computer.restart(false);
     const again = (await computer.until(openOn(computer, DATA)))!;
     const reread = (await computer.until(again.feed(name)))!;

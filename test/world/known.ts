@@ -50,17 +50,16 @@ export class Known<T> {
   changedAt = 0;
   /** The same, ms since the epoch. */
   touchedAt = 0;
+  /** When the last change that was not made ended, ms since the epoch. */
+  refusedAt: number | undefined;
   /** Nobody can tell whether a change of it was made: it has expired, but may count until it is swept. */
   isUnclear = false;
-  /** It was removed once, and may be there again. */
-  wasRemoved = false;
 
   constructor(title: string) {
     this.title = title;
   }
 
   become(value: T | undefined, at: number): void {
-    this.wasRemoved ||= this.sure !== undefined && value === undefined;
     this.#past.push({ value: this.sure, until: at });
     if (this.#past.length > 8) this.#past.shift();
     this.sure = value;
@@ -120,7 +119,10 @@ export function end(moments: Moments, { title, effects, isSeen }: Change, isMade
     known.pending = undefined;
     known.touchedAt = Date.now();
     if (isMade) known.become(value, at);
-    else known.changedAt = at;
+    else {
+      known.changedAt = at;
+      known.refusedAt = Date.now();
+    }
   }
 }
 
@@ -163,6 +165,8 @@ export class KnownNote extends Known<NoteValue> {
   readonly file: NoteFile;
   readonly id: NewNote['id'];
   readonly type: NewNote['type'];
+  /** Those who follow its feed are told then to load all notes again. */
+  wasImported = false;
 
   constructor(feed: KnownFeed, file: NoteFile, { id, type }: Pick<NewNote, 'id' | 'type'>) {
     super(`note ${file} of ${feed.record.title}`);

@@ -27,6 +27,9 @@ export interface FoundFeed {
 /** What was written within this time before a look at what came may come later, ms. */
 const JUST_NOW_MS = 100;
 
+/** Until this time after its date, ms, a change of a note looks like its post. */
+const SOON_MS = 10_000;
+
 /** More notes than a feed of a world ever has. */
 const FOLLOWED_AT_ONCE = 1_000;
 
@@ -207,6 +210,15 @@ export interface Follower {
   readonly since: number;
 }
 
+/** Whether it is known when a note came, also after a restart. If it has no date in its name, or came again, only its file tells. */
+function tellsItsArrival({ id, sure, wasImported, touchedAt, refusedAt }: KnownNote): boolean {
+  const date = dateOfId(id);
+  if (date === undefined || wasImported) return false;
+  const isLater = (at: number) => at - date > SOON_MS;
+  const hasMetadata = (sure?.key ?? sure?.title) !== undefined;
+  return (refusedAt === undefined || isLater(refusedAt)) && (hasMetadata || isLater(touchedAt));
+}
+
 /** Tells a follower what came since: all that is there and was dated later. */
 export async function follow(
   scene: Scene,
@@ -216,11 +228,9 @@ export async function follow(
 ): Promise<Follower | undefined> {
   const moment = scene.moments.next();
   const begunAt = scene.now;
-  // As after a lost connection. When a note without metadata came, only its file tells, which somebody may have changed; one that was
-  // imported again has come later.
-  const tells = ({ id, sure, wasRemoved }: KnownNote) =>
-    id === last?.id && !wasRemoved && (sure?.key ?? sure?.title) !== undefined;
-  const place = scene.random.chance(0.3) && [...known.notes.values()].some(tells) ? last?.id : last;
+  // As after a lost connection.
+  const isLast = (one: KnownNote) => one.id === last?.id && tellsItsArrival(one);
+  const place = scene.random.chance(0.3) && [...known.notes.values()].some(isLast) ? last?.id : last;
   const arrivals = await scene.alive(storage.arrivals(record, place, FOLLOWED_AT_ONCE));
   if (!arrivals || !known.record.isSteady(moment)) return undefined;
   for (const { id } of arrivals.notes) told.add(id);
@@ -230,7 +240,10 @@ export async function follow(
     since: arrivals.isComplete ? since : begunAt,
   };
   const isOwed = (one: KnownNote) =>
-    dateOfId(one.id)! > follower.since && one.touchedAt < begunAt - JUST_NOW_MS && !told.has(one.id);
+    !one.wasImported &&
+    dateOfId(one.id)! > follower.since &&
+    one.touchedAt < begunAt - JUST_NOW_MS &&
+    !told.has(one.id);
   const lost = [...known.notes.values()].find((one) => isOwed(one) && !mayBeAbsent(one, moment, scene.now));
   if (lost) throw new Violation(`${lost.title} was not told to who follows`);
   return follower;

@@ -21,6 +21,8 @@ import type { WriteParts } from './writes.ts';
 
 /** A file that is younger than its metadata by this, ms, was changed by hand: a write gives both their names. */
 const BY_HAND_MS = 1_000;
+/** A file that is younger than its note by this, ms, was changed since, or a refused edit was taken back: hardly a post takes as long. */
+const CHANGED_MS = 10_000;
 
 /** See `Storage.arrivals`. */
 export async function findArrivals(
@@ -38,7 +40,10 @@ export async function findArrivals(
   const arrivalOfEntry = (entry: Entry) => readArrival(join(dir, feed.name), reader, feed, entry);
   const placeOf = async (id: NoteId): Promise<Arrival | undefined> => {
     const entry = feed.entryOfId(id);
-    return (entry && (await arrivalOfEntry(entry))) ?? guessedPlace(id);
+    const place = entry && (await arrivalOfEntry(entry));
+    if (!place) return guessedPlace(id);
+    // To tell some notes again does less harm than to leave some out.
+    return place.at - entry.createdAt > CHANGED_MS ? { ...place, at: entry.createdAt } : place;
   };
   const place = typeof since === 'string' ? await placeOf(since) : (since ?? BEFORE_ALL);
   if (!place) return undefined;
@@ -47,7 +52,7 @@ export async function findArrivals(
   const now = Date.now();
   const isLive = ({ id }: Arrival) => {
     const entry = feed.entryOfId(id);
-    return entry !== undefined && feed.expiryOf(entry.file) > now;
+    return id !== place.id && entry !== undefined && feed.expiryOf(entry.file) > now;
   };
   return lastArrivals(found, place, limit, isLive);
 }
