@@ -302,9 +302,11 @@ export function testSearch(backend: Backend): void {
     await post(storage, name, newNote('first'));
     await found(storage, name, 'first');
     const quotes = Array.from({ length: 26 }, (_, n) => `${'>'.repeat(26 - n)}a`).join('\n');
-    const posts = Array.from({ length: 4 }, (_, n) => post(storage, name, newNote(`slow ${n}\n\n${quotes}`)));
-    await Promise.all(posts);
-    t.equal((await found(storage, name, 'slow')).length, 4);
+    // Each takes the thread that reads it for as long as a thread may hang.
+    await Promise.all(
+      ['slow 1', 'slow 2'].map((text) => post(storage, name, newNote(`${text}\n\n${quotes}`))),
+    );
+    t.equal((await found(storage, name, 'slow')).length, 2);
   });
 
   test('a write is found within a second, also beside many others', async (t, storage) => {

@@ -19,7 +19,7 @@ import { testTags } from './contract-tags.ts';
 import { testTokens } from './contract-tokens.ts';
 import { keptLog } from './files-support.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(900_000);
 
 const isLicenseValid = licenseCheck([PUBLIC_KEY]);
 const server = await PostgresServer.start(t);
