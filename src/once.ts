@@ -17,7 +17,7 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
 }
 
 /** Calls that come while the work runs share its result, whatever their arguments. A later call runs it again. */
-export function joined<A extends readonly unknown[], T>(
+export function joinCalls<A extends readonly unknown[], T>(
   work: (...args: A) => Promise<T>,
 ): (...args: A) => Promise<T> {
   let running: Promise<T> | undefined;

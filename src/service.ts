@@ -166,8 +166,8 @@ async function openStores(
   const bare = place && (await openImages(place, owner));
   const opened = await openStorage(config, log, { owner, commits: metrics?.commits });
   const { pictures: rows } = opened;
-  const store = bare && metrics ? withMetrics(bare, metrics.images.asked) : bare;
-  const images = new ImageOperator({ rows, place, store, examined: metrics?.images.examined });
+  const store = bare && metrics ? withMetrics(bare, metrics.images.recordOperation) : bare;
+  const images = new ImageOperator({ rows, place, store, recordScan: metrics?.images.recordScan });
   if (!store || !rows) return { ...opened, images };
   metrics?.images.watch(store, rows);
   const keptMs = config.imagesKeepHours * 3_600_000;

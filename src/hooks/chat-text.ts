@@ -61,13 +61,13 @@ export function chatLine(
       parts.push(write(match.groups!, (inner) => translate(inner, depth + 1)));
       from = match.index + match[0].length;
     }
-    return joined([...parts, escaped(decode(text.slice(from)))]);
+    return joinParts([...parts, escaped(decode(text.slice(from)))]);
   };
   return escapedStart(translate(line, 0).trim());
 }
 
 /** Parts of a line together. The mark of an exclamation before a link would make a picture of it. */
-export function joined(parts: readonly string[]): string {
+export function joinParts(parts: readonly string[]): string {
   let markdown = '';
   for (const part of parts) {
     const isPicture = part.startsWith('[') && markdown.endsWith('!');

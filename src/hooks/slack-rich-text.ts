@@ -1,4 +1,4 @@
-import { addressOf, emphasized, inlineCode, joined } from './chat-text.ts';
+import { addressOf, emphasized, inlineCode, joinParts } from './chat-text.ts';
 import {
   asText,
   blocks,
@@ -51,7 +51,7 @@ function listOf(part: Members): string {
 
 /** Lines that are not empty. */
 function linesOf(section: Members): string[] {
-  return joined(partsOf(section).map(elementOf))
+  return joinParts(partsOf(section).map(elementOf))
     .split('\n')
     .map((line) => escapedStart(line.trim()))
     .filter((line) => line !== '');

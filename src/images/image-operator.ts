@@ -15,7 +15,7 @@ interface ImageOperatorParts {
   readonly place: ImagePlace | undefined;
   readonly store: ImageStore | undefined;
   /** Called with the result of every comparison. */
-  readonly examined?: ((report: OrphanReport) => void) | undefined;
+  readonly recordScan?: ((report: OrphanReport) => void) | undefined;
 }
 
 /** The source of a move. */
@@ -50,10 +50,10 @@ export class ImageOperator {
    * @throws Refusal `no_image_store` if there is none
    */
   async findOrphans(deletes: boolean): Promise<OrphanReport> {
-    const { rows, store, examined } = this.#parts;
+    const { rows, store, recordScan } = this.#parts;
     if (!rows || !store) throw noStore();
     const report = await this.#comparing(() => findOrphans({ rows, store }, deletes));
-    examined?.(report);
+    recordScan?.(report);
     return report;
   }
 

@@ -123,7 +123,7 @@ async function moveObject(
     if (target === undefined) return await intoRow(rows, source, object);
     if ((await source.head(key)) === undefined) throw imageGone();
     if (!(await rows.beginCopy(key))) {
-      await rows.moveElsewhere([key]);
+      await rows.markElsewhere([key]);
       return 'skipped';
     }
     await target.put(key, checked(source, object));

@@ -122,5 +122,5 @@ export async function removeObjects(
     (isUnused || removals.includes(true) ? removed : absent).push(key);
   });
   if (removed.length > 0) await rows.forget(removed);
-  if (absent.length > 0) await rows.moveElsewhere(absent);
+  if (absent.length > 0) await rows.markElsewhere(absent);
 }

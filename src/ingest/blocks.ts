@@ -45,7 +45,7 @@ export class Blocks {
   }
 
   /** @throws Refusal `not_found` */
-  async open(kind: BlockKind, key: string): Promise<void> {
+  async unblock(kind: BlockKind, key: string): Promise<void> {
     existing((await this.#records.remove(kind, key)) || undefined, 'block');
   }
 

@@ -78,7 +78,7 @@ export class NoteTopic extends Topic<NoteListener> {
   protected async tell(listeners: readonly NoteListener[], feed: Feed | undefined): Promise<void> {
     const admitted = listeners.filter((listener) => listener.continuesWith(feed));
     if (feed === undefined) {
-      for (const listener of admitted) listener.hasNoNotes();
+      for (const listener of admitted) listener.tellOfNoNotes();
       return;
     }
     // The changes are taken before new notes are looked up, so that no listener gets an edit before its note.
@@ -265,7 +265,7 @@ export class NoteListener extends Listener {
   }
 
   /** Resets a client that may have notes, as a feed without notes does, so that nobody can find out which read ids exist. */
-  hasNoNotes(): void {
+  tellOfNoNotes(): void {
     if (this.place === undefined || typeof this.place === 'string') {
       this.owesReset = true;
       this.place = BEFORE_ALL;

@@ -8,7 +8,7 @@ import { KeyedLimit } from '../worker-pool.ts';
 import { noteEtag } from '../writing/etags.ts';
 import { CpuLimit } from './cpu-limit.ts';
 import { type Lane, NO_LIMIT, REMEMBERED_SLOW, type RenderingPools, runLane, runTask } from './lanes.ts';
-import { AT_ONCE_MS, areQuick } from './render-at-once.ts';
+import { areQuick, ON_LOOP_MS } from './render-on-loop.ts';
 import { type NoteToSearch, READING_MS, searchedNote, searchedWithText } from './searched-note.ts';
 import { ownBytes } from './views/compose.ts';
 
@@ -43,7 +43,7 @@ const LANES: readonly SearchLane[] = [
 ];
 const AS_WRITTEN = LANES.length - 1;
 /** Texts, titles and alternative texts with at most so many characters together, counted for each word of the query, are judged on the event loop: 1 ms. */
-const MAX_AT_ONCE = 16 * 1024;
+const MAX_ON_LOOP = 16 * 1024;
 /** Size of the judgements that are kept, and of the texts, in bytes. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 /** About what an entry takes besides its texts, bytes. */
@@ -115,7 +115,7 @@ export class Matches {
       const text = this.#texts.get(asked.etag);
       if (text === undefined) continue;
       length += words * (text.length + lengthOf({ ...asked.note, content: undefined }));
-      if (length > MAX_AT_ONCE) return;
+      if (length > MAX_ON_LOOP) return;
       asked.judgement = { match: findMatch(query, searchedWithText(asked.note, text)) };
     }
   }
@@ -175,10 +175,10 @@ function wordsIn({ all, none }: SearchQuery): number {
 function canJudgeAtOnce(query: SearchQuery, notes: readonly Asked[]): boolean {
   let length = 0;
   for (const { note } of notes) length += wordsIn(query) * lengthOf(note);
-  return length <= MAX_AT_ONCE && areQuick(notes.flatMap(({ note: { content } }) => content ?? []));
+  return length <= MAX_ON_LOOP && areQuick(notes.flatMap(({ note: { content } }) => content ?? []));
 }
 
 function judgeAtOnce(query: SearchQuery, notes: readonly Asked[]): void {
-  const limit = new CpuLimit(AT_ONCE_MS);
+  const limit = new CpuLimit(ON_LOOP_MS);
   for (const asked of notes) asked.judgement = { match: findMatch(query, searchedNote(asked.note, limit)) };
 }

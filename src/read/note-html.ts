@@ -21,7 +21,7 @@ import {
   shownText,
   TAGS,
 } from './note-text.ts';
-import { firstTitle, titleOf, titlesAtOnce } from './note-title.ts';
+import { firstTitle, titleOf, titlesOnLoop } from './note-title.ts';
 import { isPicture, picturePlaces } from './picture-places.ts';
 
 /** The most parts of a note, because they are copied from thread to thread one by one. A heading makes four, a cell up to three. */
@@ -83,7 +83,7 @@ export function plainText(markdown: Uint8Array, limit: CpuLimit): string | undef
 }
 
 /** A note that cannot be rendered: its text as written. */
-export function unrendered(markdown: Uint8Array, title = titlesAtOnce([markdown])[0]): Rendered {
+export function unrendered(markdown: Uint8Array, title = titlesOnLoop([markdown])[0]): Rendered {
   const text = shownText(markdown);
   return {
     title: title ?? firstTitle(text.trimStart().slice(0, MAX_TITLE_TEXT).split('\n')),

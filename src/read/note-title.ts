@@ -11,8 +11,8 @@ import {
 } from './markdown-parser.ts';
 import { withoutForbidden } from './markup.ts';
 
-/** The most that `titlesAtOnce` takes, ms of CPU, and a text more. */
-const AT_ONCE_MS = 5;
+/** The most that `titlesOnLoop` takes, ms of CPU, and a text more. */
+const ON_LOOP_MS = 5;
 /** Where a heading is looked for first, because most texts begin with it, bytes. */
 const START = 512;
 /** The longest text that is looked through as a whole, bytes. */
@@ -35,8 +35,8 @@ export function titleOf(blocks: readonly Token[]): string {
 }
 
 /** The titles of texts that show them in a short and flat beginning; undefined for others. */
-export function titlesAtOnce(contents: readonly Uint8Array[]): (string | undefined)[] {
-  const limit = new CpuLimit(AT_ONCE_MS);
+export function titlesOnLoop(contents: readonly Uint8Array[]): (string | undefined)[] {
+  const limit = new CpuLimit(ON_LOOP_MS);
   return contents.map((content) => (limit.isReached ? undefined : titleAtOnce(content, limit)));
 }
 

@@ -171,7 +171,7 @@ export class Reader {
     };
     if (feed === undefined) return (await build()).representation.answer(exchange);
     // The page shows the feed as admission loaded it, so the key has its version.
-    const key = `feed-page ${base} ${feed.readId} ${feed.key} ${feed.version} ${pageKey(query)} ${shownOf(site)}`;
+    const key = `feed-page ${base} ${feed.readId} ${feed.key} ${feed.version} ${pageKey(query)} ${siteKey(site)}`;
     return this.#answer(exchange, feed.readId, key, build);
   }
 
@@ -180,7 +180,7 @@ export class Reader {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
     const site = this.#siteFor(this.#parts.tierOf?.(feed), visitor);
-    const key = `note-page ${base} ${readId} ${feed.key} ${feed.version} ${id} ${shownOf(site)}`;
+    const key = `note-page ${base} ${readId} ${feed.key} ${feed.version} ${id} ${siteKey(site)}`;
     return this.#answer(exchange, readId, key, async () => {
       const place = { base, readId };
       const attachments = this.#attachments(place);
@@ -462,6 +462,6 @@ export function readIdOf(exchange: Exchange): ReadId {
 }
 
 /** What tells a site for one visitor of one feed from the others: a page that is cached must not show somebody else's name. */
-function shownOf({ tier, visitor }: Site): string {
+function siteKey({ tier, visitor }: Site): string {
   return JSON.stringify([tier, visitor]);
 }

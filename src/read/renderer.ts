@@ -8,8 +8,8 @@ import { KeyedLimit } from '../worker-pool.ts';
 import { type Lane, NO_LIMIT, REMEMBERED_SLOW, type RenderingPools, runLane, runTask } from './lanes.ts';
 import { unrendered } from './note-html.ts';
 import { htmlLength, type Rendered } from './note-text.ts';
-import { titlesAtOnce } from './note-title.ts';
-import { renderAtOnce } from './render-at-once.ts';
+import { titlesOnLoop } from './note-title.ts';
+import { renderOnLoop } from './render-on-loop.ts';
 import {
   type Composed,
   type FeedTask,
@@ -140,8 +140,8 @@ export class Renderer {
    */
   async titled<N extends Note>(notes: readonly N[], readId: ReadId): Promise<ShownNotes<N & TitledNote>> {
     const texts = notes.filter(({ content, meta }) => content !== undefined && !meta.title);
-    const atOnce = titlesAtOnce(texts.map(({ content }) => content!));
-    const titles = new Map<Note, string | undefined>(texts.map((note, n) => [note, atOnce[n]]));
+    const onLoop = titlesOnLoop(texts.map(({ content }) => content!));
+    const titles = new Map<Note, string | undefined>(texts.map((note, n) => [note, onLoop[n]]));
     const left = texts.filter((note) => titles.get(note) === undefined);
     const { notes: rendered, isComplete } = await this.#shown(left, readId, LAST_LANE);
     for (const [n, note] of left.entries()) titles.set(note, rendered[n]!.rendered?.title);
@@ -218,8 +218,8 @@ export class Renderer {
 
   async #render(request: RenderRequest): Promise<void> {
     const { texts, signal } = request;
-    const atOnce = renderAtOnce(texts.map(({ content }) => content));
-    for (const [n, rendered] of atOnce.entries()) this.#finish(texts[n]!, rendered, request);
+    const onLoop = renderOnLoop(texts.map(({ content }) => content));
+    for (const [n, rendered] of onLoop.entries()) this.#finish(texts[n]!, rendered, request);
     try {
       for (let lane = 0; lane < request.lanes; lane += 1) {
         if (texts.every(isRendered)) return;

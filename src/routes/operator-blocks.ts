@@ -25,7 +25,7 @@ export function blockOperations({ blocks, takedown, audit }: OperationParts): De
     operation(id, `DELETE ${path}/${rest}`, forOperator(docs), async (exchange, caller) => {
       const [key = ''] = exchange.parameters;
       if (!isKey(key)) throw notFound('block');
-      await blocks.open(kind, key);
+      await blocks.unblock(kind, key);
       audit(`unblock ${kind}`, caller);
       return NO_CONTENT;
     });
@@ -48,7 +48,7 @@ export function blockOperations({ blocks, takedown, audit }: OperationParts): De
     }),
     operation('unblockName', `DELETE ${path}/{feed}`, forOperator(UNBLOCK), async (exchange, caller) => {
       const name = nameIn(exchange);
-      await blocks.open('name', name);
+      await blocks.unblock('name', name);
       audit('unblock name', caller, name);
       return NO_CONTENT;
     }),

@@ -2,7 +2,7 @@ import type { Caller } from '../access/access.ts';
 import { json } from '../http/answer.ts';
 import { type MoveSource, picturePlace } from '../images/image-operator.ts';
 import type { OrphanReport } from '../images/unreferenced.ts';
-import { joined } from '../once.ts';
+import { joinCalls } from '../once.ts';
 import { jsonBody } from '../requests/bodies.ts';
 import type { Json, JsonBodies } from '../schemas.ts';
 import type { Kind } from '../setting.ts';
@@ -31,8 +31,8 @@ export function operatorOperations(parts: OperationParts): DescribedOperation[] 
 function imageOperations({ images, audit }: OperationParts): DescribedOperation[] {
   const path = '/api/operator/images/unreferenced';
   // It may take hours. A proxy that gives up waiting before must not make each further request do it anew.
-  const count = joined(() => images.findOrphans(false));
-  const remove = joined((caller: Caller) =>
+  const count = joinCalls(() => images.findOrphans(false));
+  const remove = joinCalls((caller: Caller) =>
     audited(images.findOrphans(true), () => audit('remove unreferenced pictures', caller)),
   );
   return [

@@ -61,15 +61,15 @@ export interface PictureRows {
   free(keys: readonly ImageKey[], inMs: number): Promise<void>;
   /**
    * Takes keys whose objects are to be removed now, at most `limit`; none while another process does that. Each comes
-   * back later, and later each time, unless `forget` or `moveElsewhere` gets it.
+   * back later, and later each time, unless `forget` or `markElsewhere` gets it.
    * @param keptMs how long objects stay after they could be removed, ms
    */
   claim(limit: number, keptMs: number): Promise<readonly ImageKey[]>;
   /** The objects of these keys are gone. */
   forget(keys: readonly ImageKey[]): Promise<void>;
   /** The objects of these keys are not in the store of the settings; a former store may hold them. */
-  moveElsewhere(keys: readonly ImageKey[]): Promise<void>;
-  /** At most `limit` of the keys that `moveElsewhere` got, in their order, after a key. */
+  markElsewhere(keys: readonly ImageKey[]): Promise<void>;
+  /** At most `limit` of the keys that `markElsewhere` got, in their order, after a key. */
   elsewhere(after: string, limit: number): Promise<readonly ImageKey[]>;
   /** How many keys wait for their objects to be removed. */
   countFreed(): Promise<number>;

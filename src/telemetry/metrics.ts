@@ -310,7 +310,7 @@ function imageMetrics(make: Maker) {
   let scan: Record<'count' | 'bytes' | 'missing' | 'at', Gauge> | undefined;
   return {
     /** Call it at the end of every operation of the store. */
-    asked(operation: string, ms: number, failure: string | undefined): void {
+    recordOperation(operation: string, ms: number, failure: string | undefined): void {
       operations ??= {
         seconds: make.histogram('service_image_store_duration_seconds', IMAGE_SECONDS, 'operation'),
         failures: make.counter('service_image_store_failures_total', 'operation', 'code'),
@@ -319,7 +319,7 @@ function imageMetrics(make: Maker) {
       if (failure !== undefined) operations.failures.inc({ operation, code: failure });
     },
     /** Call it after every scan of all objects. */
-    examined({ unreferenced, deleted, missing }: ObjectScan): void {
+    recordScan({ unreferenced, deleted, missing }: ObjectScan): void {
       scan ??= {
         count: make.gauge('service_images_unreferenced'),
         bytes: make.gauge('service_images_unreferenced_bytes'),

@@ -6,7 +6,7 @@ import { headers } from '../http/headers.ts';
 import type { Refusal, RefusalCode } from '../refusals.ts';
 import { html } from './html.ts';
 import { PRIVATE_FIELDS, page, script, soleCard } from './page.ts';
-import { askedIn, searchForm } from './search.ts';
+import { filterIn, searchForm } from './search.ts';
 import type { Site } from './site.ts';
 import { explain, wordsFor } from './words.ts';
 
@@ -45,7 +45,7 @@ function plainPage(site: Site, refusal: Refusal, exchange: Exchange): string {
   const title = TITLES[status] ?? 'This did not work';
   const feed = feedPathOf(path);
   const again = status === 503 && method === 'GET' && path + (queryText && `?${queryText}`);
-  const query = feed === path && SEARCH_REFUSALS.has(code) ? askedIn(exchange) : undefined;
+  const query = feed === path && SEARCH_REFUSALS.has(code) ? filterIn(exchange) : undefined;
   if (query !== undefined) return refusedSearch(site, refusal, { title, feed: path, query, again });
   return page(site, {
     title,

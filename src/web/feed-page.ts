@@ -7,7 +7,7 @@ import { type Child, type Html, html } from './html.ts';
 import { icon } from './icons.ts';
 import { type ComposedFeed, composeBox } from './note-forms.ts';
 import { page, pagesLinks, publicHead, script } from './page.ts';
-import { narrowed, nothingFound, searchForm, withQuery } from './search.ts';
+import { filterSummary, nothingFound, searchForm, withQuery } from './search.ts';
 import { sharePanels, sharePills } from './share.ts';
 import type { Site } from './site.ts';
 import { tierNotice } from './tier.ts';
@@ -145,7 +145,7 @@ function notesHtml(
   const count = hits?.length ?? notes.length;
   const isNarrowed = query !== undefined;
   return html`${site.search && (isNarrowed || (hasNotes ?? count > 0)) && searchForm(query ?? {}, tagsUrl, hits)}
-${isNarrowed && narrowed({ query, count, isOlder, next, rssUrl })}
+${isNarrowed && filterSummary({ query, count, isOlder, next, rssUrl })}
 <div id="notes"${hits === undefined && html` data-version="${version}" data-events="${events}"`}>
 <div class="above">${above}</div>
 <div class="news" role="status"></div>

@@ -13,7 +13,7 @@ export function withQuery(asked: NoteFilter, before?: string): string {
 }
 
 /** What a query asks for; undefined for all notes. */
-export function askedIn(source: { query(name: string): string | undefined }): NoteFilter | undefined {
+export function filterIn(source: { query(name: string): string | undefined }): NoteFilter | undefined {
   const entries = NAMES.map((name) => [name, source.query(name)] as const);
   return entries.some(([, value]) => value !== undefined) ? Object.fromEntries(entries) : undefined;
 }
@@ -74,7 +74,7 @@ interface Shown {
 }
 
 /** What the page shows and how to show more: how many notes were found, and what it is narrowed to. */
-export function narrowed({ query, count, isOlder, next, rssUrl }: Shown): Html {
+export function filterSummary({ query, count, isOlder, next, rssUrl }: Shown): Html {
   const { q, tag, from, to } = query;
   const pill = (name: keyof NoteFilter, says: Child) =>
     html`<a class="button pill" href="${withQuery({ ...query, [name]: undefined })}"><span class="unseen">Without </span>${says}${icon('close')}</a>

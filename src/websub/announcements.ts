@@ -101,20 +101,20 @@ export class Announcements {
     this.#running.add(readId);
     const isTold = await this.#parts.tell(readId);
     this.#running.delete(readId);
-    const pause = isTold ? this.#told(readId) : this.#failed(readId, change);
+    const pause = isTold ? this.#recordSuccess(readId) : this.#recordFailure(readId, change);
     if (this.#stopped === undefined) this.#pause(readId, pause);
     this.#work();
   }
 
   /** Ends a row of failures, also of a change that is told again; returns the pause before the next announcement, ms. */
-  #told(readId: ReadId): number {
+  #recordSuccess(readId: ReadId): number {
     const left = this.#pending.get(readId);
     if (left !== undefined) this.#pending.set(readId, { ...left, failures: 0 });
     return REST_MS;
   }
 
   /** Records that a hub could not be told; returns the pause before the next attempt, ms. */
-  #failed(readId: ReadId, { at: triedAt, failures }: Pending): number {
+  #recordFailure(readId: ReadId, { at: triedAt, failures }: Pending): number {
     this.#ready.delete(readId);
     const { at } = this.#pending.get(readId) ?? { at: triedAt };
     if (this.#now() - at < LIFETIME_MS) this.#pending.set(readId, { at, failures: failures + 1 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { cutTitle } from '../../src/feeds/text.ts';
-import { titlesAtOnce } from '../../src/read/note-title.ts';
+import { titlesOnLoop } from '../../src/read/note-title.ts';
 import { hostileText } from '../support/hostile-notes.ts';
 import { markdownTexts } from '../support/markdown-texts.ts';
 import { rendered } from '../support/rendered.ts';
@@ -10,7 +10,7 @@ import { rendered } from '../support/rendered.ts';
 function titleOf(markdown: string | Uint8Array): string {
   const bytes = Buffer.from(markdown as string);
   const { title } = rendered(bytes);
-  const [atOnce] = titlesAtOnce([bytes]);
+  const [atOnce] = titlesOnLoop([bytes]);
   if (atOnce !== undefined && atOnce !== title) throw new Error(`${atOnce} is not ${title}`);
   return title;
 }
@@ -281,7 +281,7 @@ t.test('what makes parsers slow does not hold the event loop', async (t) => {
     ] as const) {
       const text = Buffer.from(piece.repeat(length / piece.length));
       const before = process.threadCpuUsage();
-      titlesAtOnce(Array.from({ length: count }, () => text));
+      titlesOnLoop(Array.from({ length: count }, () => text));
       const { user, system } = process.threadCpuUsage(before);
       t.ok(user + system < 100_000, JSON.stringify([piece, user + system]));
     }

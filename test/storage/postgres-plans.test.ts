@@ -135,7 +135,7 @@ t.test('a search walks through the newest notes, then finds all by the index of 
   for (const mode of ['force_generic_plan', 'force_custom_plan'])
     for (const [name, wanted, unwanted] of [
       [
-        'search_near',
+        'search_newest',
         /Limit.*\n.*Subquery Scan on near(?:.|\n)*Backward using note_words_pkey/,
         /note_words_by_word/,
       ],
@@ -146,7 +146,7 @@ t.test('a search walks through the newest notes, then finds all by the index of 
       ],
     ] as const) {
       const plan = await planOf(
-        `EXPLAIN EXECUTE asked (${values}${name === 'search_near' ? ', 1000' : ''})`,
+        `EXPLAIN EXECUTE asked (${values}${name === 'search_newest' ? ', 1000' : ''})`,
         'SET enable_bitmapscan = on',
         `SET plan_cache_mode = ${mode}`,
         `PREPARE asked AS ${STATEMENTS.get(name)}`,

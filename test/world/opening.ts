@@ -57,7 +57,7 @@ function writerOn(computer: Computer): FilesHelpers['writer'] {
     placeFolder: call('placeFolder'),
     moveAway: call('moveAway'),
     append: call('append'),
-    finish: call('finish'),
+    finishUndo: call('finishUndo'),
     release: () => {},
     close: async () => {},
   };

@@ -46,7 +46,7 @@ export interface Intent {
 }
 
 /** Writes files so that each is complete and durable, or absent. */
-export type FileWriter = Pick<DurableWriter, 'change' | 'placeFolder' | 'moveAway' | 'append' | 'finish'>;
+export type FileWriter = Pick<DurableWriter, 'change' | 'placeFolder' | 'moveAway' | 'append' | 'finishUndo'>;
 
 /** Files open for writing at once: a bound on descriptors. */
 const OPEN_FILES = 256;
@@ -77,8 +77,8 @@ export class DurableWriter {
   readonly #open = pLimit(OPEN_FILES);
   readonly #syncs = pLimit(PARALLEL_SYNCS);
   /** By folder, steps of cleaning up that failed, and those behind them. Nothing else is written there, or below, before they are done. */
-  readonly #left = new Map<string, Undo>();
-  readonly #finishing = new KeyedLock<string>();
+  readonly #undoLeft = new Map<string, Undo>();
+  readonly #undoing = new KeyedLock<string>();
 
   constructor(owner: Owner | undefined, folders: Pick<FolderSync, 'sync'> = new FolderSync()) {
     this.#owner = owner;
@@ -165,7 +165,7 @@ export class DurableWriter {
   moveAway(parent: string, name: string, readId?: ReadId): Promise<string> {
     return this.#orUndone(parent, async (undo) => {
       // Undo steps left for this path would later run in a new folder of the same name.
-      await this.#finish(join(parent, name));
+      await this.#finishUndo(join(parent, name));
       const temp = tempName(readId);
       fs.renameSync(join(parent, name), join(parent, temp));
       undo.push(() => fs.renameSync(join(parent, temp), join(parent, name)));
@@ -178,14 +178,14 @@ export class DurableWriter {
    * Settles when nothing that failed in a folder, or in its parent, is left to be undone.
    * @throws the system's error if there is
    */
-  async finish(folder: string): Promise<void> {
-    await this.#finish(dirname(folder));
-    await this.#finish(folder);
+  async finishUndo(folder: string): Promise<void> {
+    await this.#finishUndo(dirname(folder));
+    await this.#finishUndo(folder);
   }
 
   /** Adds bytes to the end of a file, which is made if need be. After a failure a part of them may be there. */
   async append(folder: string, name: string, bytes: Uint8Array): Promise<void> {
-    await this.#finish(folder);
+    await this.#finishUndo(folder);
     await this.#writeAll(folder, [{ name, bytes }], sys.APPEND);
     await this.#folders.sync(folder);
   }
@@ -195,7 +195,7 @@ export class DurableWriter {
    * could take back the undoing, so that a refused note is there, or a feed whose deletion failed is gone. The first failure is thrown.
    */
   async #orUndone<T>(folder: string, write: (undo: Undo) => Promise<T>): Promise<T> {
-    await this.finish(folder);
+    await this.finishUndo(folder);
     const undo: Undo = [() => this.#folders.sync(folder)];
     try {
       return await write(undo);
@@ -212,19 +212,19 @@ export class DurableWriter {
         await step();
       } catch (error) {
         if (!isPassing(error)) continue;
-        const before = this.#left.get(folder);
-        this.#left.set(folder, [...(before ?? []), ...steps.slice(n)]);
-        if (!before) this.#finishLater(folder);
+        const before = this.#undoLeft.get(folder);
+        this.#undoLeft.set(folder, [...(before ?? []), ...steps.slice(n)]);
+        if (!before) this.#undoLater(folder);
         return;
       }
   }
 
   /** Settles when no steps are left for a folder. Throws the system's error if there are. */
-  async #finish(folder: string): Promise<void> {
-    if (!this.#left.has(folder)) return;
-    await this.#finishing.exclusive(folder, async () => {
+  async #finishUndo(folder: string): Promise<void> {
+    if (!this.#undoLeft.has(folder)) return;
+    await this.#undoing.exclusive(folder, async () => {
       for (;;) {
-        const [step, ...others] = this.#left.get(folder) ?? [];
+        const [step, ...others] = this.#undoLeft.get(folder) ?? [];
         if (!step) break;
         try {
           await step();
@@ -232,15 +232,15 @@ export class DurableWriter {
           if (isPassing(error)) throw error;
         }
         // While the step ran, other writes that failed may have appended their steps.
-        const behind = this.#left.get(folder)!.slice(1 + others.length);
-        this.#left.set(folder, [...others, ...behind]);
+        const behind = this.#undoLeft.get(folder)!.slice(1 + others.length);
+        this.#undoLeft.set(folder, [...others, ...behind]);
       }
-      this.#left.delete(folder);
+      this.#undoLeft.delete(folder);
     });
   }
 
-  #finishLater(folder: string): void {
-    setTimeout(() => this.#finish(folder).catch(() => this.#finishLater(folder)), AGAIN_MS).unref();
+  #undoLater(folder: string): void {
+    setTimeout(() => this.#finishUndo(folder).catch(() => this.#undoLater(folder)), AGAIN_MS).unref();
   }
 
   async #writeAll(folder: string, parts: readonly Part[], flags = sys.CREATE): Promise<Stamp[]> {

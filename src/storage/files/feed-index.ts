@@ -59,7 +59,7 @@ export class IndexedFeed {
   /** How many metadata files have changed since `.marks` was written. */
   unsaved = 0;
   /** How many writes failed: a look at the folder that ran meanwhile may have seen what was then undone. */
-  undone = 0;
+  failedWrites = 0;
   /** How many new notes, and how many more bytes, are being stored. */
   readonly posting = { noteCount: 0, imageCount: 0, byteCount: 0 };
   /** Made when somebody first asks for what came. */
@@ -318,7 +318,7 @@ export class FeedIndex {
   }
 
   /** Closes the feed of a name, be there one now or later, or opens it again. */
-  close(name: FeedName, isClosed: boolean): void {
+  setClosed(name: FeedName, isClosed: boolean): void {
     if (isClosed) this.#closed.add(name);
     else this.#closed.delete(name);
     const feed = this.#feeds.get(name);

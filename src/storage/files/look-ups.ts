@@ -35,7 +35,7 @@ interface LookupParts {
   readonly dir: string;
   readonly locks: KeyedLock<string>;
   readonly keeper: Pick<MarkKeeper, 'whenMarked'>;
-  readonly writer: Pick<FileWriter, 'finish'>;
+  readonly writer: Pick<FileWriter, 'finishUndo'>;
 }
 
 /** Runs a step alone with a key, and gives it the note that has the key. */
@@ -74,7 +74,7 @@ export async function presentOf(
 ): Promise<Pick<State, 'present' | 'heldKeys'>> {
   const present = new Set<NoteFile>();
   const heldKeys = new Set<string>();
-  if (imported.length > 0) await writer.finish(join(dir, feed.name));
+  if (imported.length > 0) await writer.finishUndo(join(dir, feed.name));
   for (const { id, type, meta } of imported) {
     const file = noteFile(id, type);
     if (feed.notes.get(file) || (await isThere(join(dir, feed.name, file)))) present.add(file);
@@ -99,7 +99,7 @@ export async function withNote<T>(
   const entry = type ? feed.notes.get(noteFile(id, type)) : feed.entryOfId(id);
   if (!entry) return step();
   // What a refused write has left is no state of the note.
-  await writer.finish(folder);
+  await writer.finishUndo(folder);
   const stats = await statFile(join(folder, entry.file));
   if (!stats) return step();
   // Known before the edit, so that the watch finds no difference if it is taken back.

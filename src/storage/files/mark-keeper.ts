@@ -54,8 +54,8 @@ export interface MarksNotice {
 
 interface Look extends PromiseWithResolvers<void> {
   readonly feed: IndexedFeed;
-  /** See `IndexedFeed.undone`; when it began. */
-  readonly undone: number;
+  /** See `IndexedFeed.failedWrites`; when it began. */
+  readonly failedWrites: number;
 }
 
 interface KeeperParts {
@@ -120,7 +120,7 @@ export class MarkKeeper {
     if (!end && !failure) return;
     this.#looks.delete(id);
     if (failure) look.reject(fromFailure(failure));
-    else if (feed.undone > look.undone) look.reject(unavailable());
+    else if (feed.failedWrites > look.failedWrites) look.reject(unavailable());
     else {
       look.resolve();
       this.#complete(feed, end!);
@@ -171,10 +171,10 @@ export class MarkKeeper {
     const folder = join(this.#parts.dir, feed.name);
     try {
       for (;;) {
-        const { undone } = feed;
-        await this.#finish(feed);
+        const { failedWrites } = feed;
+        await this.#finishUndo(feed);
         const read = await findMarks(folder, nextTurn, (marks) => feed.addFound(marks));
-        if (feed.undone === undone) return this.#complete(feed, read);
+        if (feed.failedWrites === failedWrites) return this.#complete(feed, read);
       }
     } catch (error) {
       throw asRefusal(error);
@@ -182,9 +182,9 @@ export class MarkKeeper {
   }
 
   /** The metadata that a refused removal has moved away are those of notes all the same. */
-  async #finish({ name }: IndexedFeed): Promise<void> {
+  async #finishUndo({ name }: IndexedFeed): Promise<void> {
     const { dir, writer } = this.#parts;
-    await writer.finish(join(dir, name)).catch((error) => {
+    await writer.finishUndo(join(dir, name)).catch((error) => {
       throw unavailable(error);
     });
   }
@@ -200,11 +200,11 @@ export class MarkKeeper {
   }
 
   async #look(feed: IndexedFeed): Promise<void> {
-    const { undone } = feed;
-    await this.#finish(feed);
+    const { failedWrites } = feed;
+    await this.#finishUndo(feed);
     if (this.#failed) throw this.#failed;
     this.#count += 1;
-    const look = { ...Promise.withResolvers<void>(), feed, undone };
+    const look = { ...Promise.withResolvers<void>(), feed, failedWrites };
     this.#looks.set(this.#count, look);
     this.#order({ marksOf: feed.name, look: this.#count });
     await look.promise;

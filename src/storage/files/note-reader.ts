@@ -227,7 +227,7 @@ export class NoteReader {
     const found = await readNow(asked);
     if (!found || (!asked.isEdited && hasAll(asked, found.read))) return found;
     return locks.shared(feed.name, async () => {
-      const left: unknown = await writer.finish(folder).then(undefined, (error) => error);
+      const left: unknown = await writer.finishUndo(folder).then(undefined, (error) => error);
       const entry = feed.notes.get(asked.file);
       const again = entry && (await readNow(entry));
       // A file that a refused write has moved away is one of the note all the same.

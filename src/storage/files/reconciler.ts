@@ -152,7 +152,7 @@ export class Reconciler {
   async #readFolder({ feed: name, folder }: FolderSeen, clean = false): Promise<void> {
     const { dir, index, log, onLost, writer } = this.#parts;
     // Files that a refused write has left are no change by hand, so they are undone first. Those of a dead thread the scan ends.
-    if (!clean) await writer.finish(join(dir, name));
+    if (!clean) await writer.finishUndo(join(dir, name));
     const known = index.get(name);
     // A file that cannot be read keeps no other from showing. What a dead thread had begun is ended only if all can be read.
     const failed = new Map<NoteFile, unknown>();
@@ -223,7 +223,7 @@ export class Reconciler {
 
   async #lookAt(feed: IndexedFeed, changed: readonly FileSeen[]): Promise<void> {
     const folder = join(this.#parts.dir, feed.name);
-    await this.#parts.writer.finish(folder);
+    await this.#parts.writer.finishUndo(folder);
     const put: Entry[] = [];
     const gone: NoteFile[] = [];
     const marks: Mark[] = [];

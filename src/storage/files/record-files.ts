@@ -39,7 +39,7 @@ export class RecordFiles implements OperatorRecords {
   /** Reads all files at the start, before the feeds are known. */
   async load(): Promise<void> {
     for (const kind of RECORD_KINDS) await this.#read(kind);
-    for (const name of this.#of('name').keys()) this.#parts.index.close(name as FeedName, true);
+    for (const name of this.#of('name').keys()) this.#parts.index.setClosed(name as FeedName, true);
   }
 
   /** All records, by kind, then by key. */
@@ -76,7 +76,7 @@ export class RecordFiles implements OperatorRecords {
       for (const name of names) {
         if (index.isClosed(name) === this.#of(kind).has(name)) continue;
         // Asked again, because it may have changed before the lock.
-        await locks.exclusive(name, async () => index.close(name, this.#of(kind).has(name)));
+        await locks.exclusive(name, async () => index.setClosed(name, this.#of(kind).has(name)));
       }
     } catch (error) {
       const err = asRefusal(error);
@@ -136,7 +136,7 @@ export class RecordFiles implements OperatorRecords {
     if (kind !== 'name') return run();
     return locks.exclusive(key, async () => {
       const isChanged = await run();
-      this.#parts.index.close(key as FeedName, this.#of(kind).has(key));
+      this.#parts.index.setClosed(key as FeedName, this.#of(kind).has(key));
       return isChanged;
     });
   }

@@ -63,7 +63,7 @@ export class WriterThread implements WriterHelper {
 
   readonly moveAway: FileWriter['moveAway'] = (...args) => this.#write('moveAway', ...args);
   readonly append: FileWriter['append'] = (...args) => this.#write('append', ...args);
-  readonly finish: FileWriter['finish'] = (folder) => this.#write('finish', folder);
+  readonly finishUndo: FileWriter['finishUndo'] = (folder) => this.#write('finishUndo', folder);
 
   release(folder: string): void {
     this.#held.delete(folder);
@@ -91,7 +91,7 @@ export class WriterThread implements WriterHelper {
       throw error;
     } finally {
       this.#folders.delete(begun);
-      if (method !== 'finish') this.#observer?.wrote(performance.now() - begunAt);
+      if (method !== 'finishUndo') this.#observer?.wrote(performance.now() - begunAt);
     }
   }
 }

@@ -168,7 +168,7 @@ function sweep(
     // Without its title image the feed has other settings. They are written, so what is due must follow from those in the file.
     if (hasImage && (await takeInByHand(parts, feed))) ({ found } = await dueNow());
     // What a refused removal has moved away has its mark all the same.
-    if (found.length > 0) await writer.finish(join(dir, feed.name));
+    if (found.length > 0) await writer.finishUndo(join(dir, feed.name));
     const checks = found.map(async ({ file }) => {
       if (feed.expiryOf(file) > state.now) return true;
       const mark = await readMark(join(dir, feed.name), file);
@@ -192,7 +192,7 @@ async function takeInByHand(
 ): Promise<boolean> {
   const folder = join(dir, feed.name);
   // What a refused write has left is no change by hand.
-  await writer.finish(folder);
+  await writer.finishUndo(folder);
   const files = await readFeedFiles(folder, logOfFeed(log, feed.name));
   if (!files || JSON.stringify(files) === JSON.stringify(feed.files)) return false;
   // In a folder that has just taken its place, files may still be missing, such as the password.
@@ -309,7 +309,7 @@ async function change(
   // Released in the turn in which the notes come into the index, so that they never count twice.
   const { stampOf, files } = await writeFiles(parts, feed, effects, named)
     .catch((error) => {
-      feed.undone += 1;
+      feed.failedWrites += 1;
       throw error;
     })
     .finally(release);

@@ -68,7 +68,7 @@ const POSTPONE = statement('postpone')`
     due_at = ${NOW} - $2 + least(${CLAIM_MS} * 2 ^ least(attempts, 20), ${MAX_CLAIM_MS})::bigint
   WHERE key = ANY ($1)`;
 const FORGET = statement('forget')`DELETE FROM freed_keys WHERE key = ANY ($1)`;
-const MOVE_ELSEWHERE = statement('move_elsewhere')`UPDATE freed_keys SET due_at = NULL WHERE key = ANY ($1)`;
+const MARK_ELSEWHERE = statement('mark_elsewhere')`UPDATE freed_keys SET due_at = NULL WHERE key = ANY ($1)`;
 const ELSEWHERE = statement<KeyRow>('elsewhere')`
   SELECT key FROM freed_keys WHERE due_at IS NULL AND key > $1 ORDER BY key LIMIT $2`;
 const COUNT_FREED = statement<{ count: number }>('count_freed')`
@@ -159,7 +159,7 @@ export class PostgresPictures implements PictureRows {
     (await this.#database.write(BEGIN_COPY, [key])).length > 0;
   readonly free: PictureRows['free'] = (keys, inMs) => this.#change(FREE, [keys, inMs]);
   readonly forget: PictureRows['forget'] = (keys) => this.#change(FORGET, [keys]);
-  readonly moveElsewhere: PictureRows['moveElsewhere'] = (keys) => this.#change(MOVE_ELSEWHERE, [keys]);
+  readonly markElsewhere: PictureRows['markElsewhere'] = (keys) => this.#change(MARK_ELSEWHERE, [keys]);
 
   async #keys(reading: Statement<KeyRow>, values: unknown[]): Promise<ImageKey[]> {
     return (await this.#database.read(reading, values)).map(({ key }) => key);

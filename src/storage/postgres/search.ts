@@ -17,9 +17,9 @@ import { statement } from './transaction.ts';
 const STATEMENT_MS = 16;
 const CONNECTIONS = 2;
 /** How many of the newest notes are examined one by one first: words that many notes have are found there. */
-const NEAR_NOTES = 1_000;
+const NEWEST_NOTES = 1_000;
 /** How many are examined if the index finds too many, because then some of these probably match. */
-const MAX_NEAR_NOTES = 20_000;
+const MAX_NEWEST_NOTES = 20_000;
 const CANCELLED = '57014';
 
 interface FoundRow {
@@ -44,7 +44,7 @@ const foundFrom = (keys: string) => `
       NOT EXISTS (SELECT FROM words_to_make WHERE feed = $1::bigint) AS is_current
   ) AS state LEFT JOIN (${keys} ORDER BY ${NEWEST_FIRST} LIMIT $7) AS found ON true ORDER BY ${NEWEST_FIRST}`;
 /** Looks at so many notes, the last value, and stops as soon as there are enough. */
-const NEAR = statement<FoundRow>('search_near')`${foundFrom(`
+const AMONG_NEWEST = statement<FoundRow>('search_newest')`${foundFrom(`
   SELECT ${KEY} FROM (
     SELECT ${KEY}, words FROM note_words WHERE feed = $1 AND ${WITHIN} ORDER BY ${NEWEST_FIRST} LIMIT $9
   ) AS near WHERE words @@ $8::tsquery`)}`;
@@ -66,11 +66,11 @@ export class PostgresSearch {
   async find({ key }: AdmittedFeed, search: NoteSearch): Promise<FoundPositions> {
     const { limit, before, from = Number.MIN_SAFE_INTEGER, to = Number.MAX_SAFE_INTEGER } = search;
     const values = [key, ...placeOf(before), from, to, limit + 1, tsqueryOf(search)];
-    const near = await this.#positions(NEAR, [...values, NEAR_NOTES], limit);
+    const near = await this.#positions(AMONG_NEWEST, [...values, NEWEST_NOTES], limit);
     if (near?.next) return near;
     const all = await this.#positions(ALL, values, limit);
     if (all) return all;
-    const some = near && (await this.#positions(NEAR, [...values, MAX_NEAR_NOTES], limit));
+    const some = near && (await this.#positions(AMONG_NEWEST, [...values, MAX_NEWEST_NOTES], limit));
     if (some?.next) return some;
     throw new Refusal('busy', 'The search takes too long, please try other words.');
   }
@@ -81,7 +81,7 @@ export class PostgresSearch {
 
   /** Undefined if it takes too long. */
   async #positions(
-    query: typeof NEAR,
+    query: typeof AMONG_NEWEST,
     values: unknown[],
     limit: number,
   ): Promise<FoundPositions | undefined> {

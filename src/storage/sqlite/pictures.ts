@@ -104,8 +104,8 @@ export class Pictures {
     for (const key of keys) this.#sql.forget.run(key);
   }
 
-  moveElsewhere(keys: readonly ImageKey[]): void {
-    for (const key of keys) this.#sql.moveElsewhere.run(key);
+  markElsewhere(keys: readonly ImageKey[]): void {
+    for (const key of keys) this.#sql.markElsewhere.run(key);
   }
 
   #isReferenced(key: ImageKey): boolean {
@@ -140,7 +140,7 @@ function prepareStatements(db: Database) {
     /** A claimed key may be in removal. */
     takeBack: prepare<[ImageKey]>`DELETE FROM freed_keys WHERE key = ? AND attempts = 0`,
     forget: prepare<[ImageKey]>`DELETE FROM freed_keys WHERE key = ?`,
-    moveElsewhere: prepare<[ImageKey]>`UPDATE freed_keys SET due_at = NULL WHERE key = ?`,
+    markElsewhere: prepare<[ImageKey]>`UPDATE freed_keys SET due_at = NULL WHERE key = ?`,
     postpone: prepare<[number, ImageKey]>`
       UPDATE freed_keys SET due_at = ?, attempts = attempts + 1 WHERE key = ?`,
     due: prepare<[number, number], { key: ImageKey; attempts: number }>`

@@ -119,7 +119,7 @@ class KnownFeeds {
   }
 
   /** A write settled; `feed` is its result, if known. */
-  written(name: FeedName, feed: Feed | undefined): void {
+  record(name: FeedName, feed: Feed | undefined): void {
     this.#writes += 1;
     if (feed === undefined) this.#feeds.delete(name);
     else this.#feeds.set(name, feed);
@@ -169,8 +169,8 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     const pictures: SqliteReaderData = { path, serves: 'pictures' };
     const overview: SqliteReaderData = { path, serves: 'overview' };
     this.#file = file;
-    const onDeath = (ended: Promise<unknown>) => this.#lostThread(ended, Number.POSITIVE_INFINITY);
-    const onWriterDeath = (ended: Promise<unknown>) => this.#lostThread(ended, 0);
+    const onDeath = (ended: Promise<unknown>) => this.#onThreadDeath(ended, Number.POSITIVE_INFINITY);
+    const onWriterDeath = (ended: Promise<unknown>) => this.#onThreadDeath(ended, 0);
     this.#threads = {
       writer: new ThreadCalls('write-sqlite', this.#writerData, { onStats, onDeath: onWriterDeath }),
       feeds: new ThreadCalls('read-sqlite', reader, { onDeath }),
@@ -256,7 +256,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
       if (mayBeStored(error)) void this.#whenEnded.then(() => this.#indexer?.changed(name));
       throw error;
     } finally {
-      this.#known.written(name, feed);
+      this.#known.record(name, feed);
     }
   }
 
@@ -270,7 +270,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
         if (readIds.length > 0) this.tellChange({ readIds });
         return isDone;
       } finally {
-        if (kind === 'name') this.#known.written(key as FeedName, undefined);
+        if (kind === 'name') this.#known.record(key as FeedName, undefined);
       }
     });
   }
@@ -298,7 +298,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
    * one. So what is cached is dropped, now and when the thread has ended.
    * @param heardUntil until when all changes were surely reported, in `performance.now()` time
    */
-  async #lostThread(ended: Promise<unknown>, heardUntil: number): Promise<void> {
+  async #onThreadDeath(ended: Promise<unknown>, heardUntil: number): Promise<void> {
     this.#whenEnded = ended;
     this.#known.forget();
     this.tellFreshness(false, heardUntil);
@@ -330,6 +330,6 @@ function pictureRows({ pictures, writer }: Threads): PictureRows {
     // No other process uses the file, so this one is always the one that claims.
     claim: (limit, keptMs) => writer.call('claim', limit, keptMs),
     forget: (keys) => writer.call('forget', keys),
-    moveElsewhere: (keys) => writer.call('moveElsewhere', keys),
+    markElsewhere: (keys) => writer.call('markElsewhere', keys),
   };
 }

@@ -1,6 +1,6 @@
 import type { Rendered } from '../../../src/read/note-text.ts';
-import { titlesAtOnce } from '../../../src/read/note-title.ts';
-import { renderAtOnce } from '../../../src/read/render-at-once.ts';
+import { titlesOnLoop } from '../../../src/read/note-title.ts';
+import { renderOnLoop } from '../../../src/read/render-on-loop.ts';
 
 /** What no text may take of the event loop, ms of CPU; the aim is a tenth of it. */
 export const MAX_LOOP_MS = 50;
@@ -19,14 +19,14 @@ export interface LoopWork {
 
 export function loopWork(text: Uint8Array): LoopWork {
   const begunAt = performance.now();
-  const [rendered] = renderAtOnce([text]);
-  titlesAtOnce([text]);
+  const [rendered] = renderOnLoop([text]);
+  titlesOnLoop([text]);
   const ms = performance.now() - begunAt;
   if (ms < SUSPECT_MS) return { rendered, ms };
   const before = process.threadCpuUsage();
   for (let i = 0; i < REPEATS; i++) {
-    renderAtOnce([text]);
-    titlesAtOnce([text]);
+    renderOnLoop([text]);
+    titlesOnLoop([text]);
   }
   const { user, system } = process.threadCpuUsage();
   return { rendered, ms: (user + system - before.user - before.system) / 1000 / REPEATS };

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { Tokenizer } from 'marked';
 import t from 'tap';
 import { htmlLength } from '../../src/read/note-text.ts';
-import { renderAtOnce } from '../../src/read/render-at-once.ts';
+import { renderOnLoop } from '../../src/read/render-on-loop.ts';
 import { MARKS, MAX_LENGTH } from '../support/fuzz/short-texts.ts';
 
 const bytes = (text: string) => Buffer.from(text);
-const isRendered = (...texts: string[]) => renderAtOnce(texts.map(bytes)).length === texts.length;
+const isRendered = (...texts: string[]) => renderOnLoop(texts.map(bytes)).length === texts.length;
 
 /** Quotes in quotes, in fewer on each line: the parser's time doubles with each. */
 const quotes = (mark: string) => Array.from({ length: 21 }, (_, n) => `${mark.repeat(21 - n)}a`).join('\n');
@@ -95,13 +95,13 @@ const shortText = fc
   .map((text) => text.slice(0, MAX_LENGTH));
 
 t.test('whatever is rendered at once takes the parser few attempts, and stays small', async (t) => {
-  t.ok(attempts(() => renderAtOnce([bytes('*a* b')])) > 10, 'they are counted');
+  t.ok(attempts(() => renderOnLoop([bytes('*a* b')])) > 10, 'they are counted');
   let most = 0;
   fc.assert(
     fc.property(shortText, (text) => {
       let length = 0;
       const count = attempts(() => {
-        for (const rendered of renderAtOnce([bytes(text)])) length = htmlLength(rendered);
+        for (const rendered of renderOnLoop([bytes(text)])) length = htmlLength(rendered);
       });
       most = Math.max(most, count / (text.length + 1));
       return count <= 40 * (text.length + 10) && length <= 100_000;

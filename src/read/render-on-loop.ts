@@ -9,15 +9,15 @@ import type { Rendered } from './note-text.ts';
  */
 const MAX_SQUARES = 100_000;
 /** CPU limit of work with quick texts, ms. Only a text that is not as flat as it looks reaches it; the first text of a process takes 20 ms. */
-export const AT_ONCE_MS = 200;
+export const ON_LOOP_MS = 200;
 
 /**
  * Renders short flat texts, because that takes less than the trip to a thread.
  * @returns nothing if they are not all so; fewer of them if they take longer than they should
  */
-export function renderAtOnce(contents: readonly Uint8Array[]): readonly Rendered[] {
+export function renderOnLoop(contents: readonly Uint8Array[]): readonly Rendered[] {
   if (!areQuick(contents)) return [];
-  const limit = new CpuLimit(AT_ONCE_MS);
+  const limit = new CpuLimit(ON_LOOP_MS);
   const rendered: Rendered[] = [];
   for (const content of contents) {
     const one = renderNote(content, limit);
