@@ -25,8 +25,7 @@ export function blockOperations({ blocks, takedown, audit }: OperationParts): De
     operation(id, `DELETE ${path}/${rest}`, forOperator(docs), async (exchange, caller) => {
       const [key = ''] = exchange.parameters;
       if (!isKey(key)) throw notFound('block');
-      await blocks.unblock(kind, key);
-      audit(`unblock ${kind}`, caller);
+      await audited(blocks.unblock(kind, key), () => audit(`unblock ${kind}`, caller));
       return NO_CONTENT;
     });
   return [
@@ -42,14 +41,12 @@ export function blockOperations({ blocks, takedown, audit }: OperationParts): De
     }),
     operation('blockName', `PUT ${path}/{feed}`, forOperator(BLOCK), async (exchange, caller) => {
       const name = nameIn(exchange);
-      await blocks.blockName(name);
-      audit('block name', caller, name);
+      await audited(blocks.blockName(name), () => audit('block name', caller, name));
       return NO_CONTENT;
     }),
     operation('unblockName', `DELETE ${path}/{feed}`, forOperator(UNBLOCK), async (exchange, caller) => {
       const name = nameIn(exchange);
-      await blocks.unblock('name', name);
-      audit('unblock name', caller, name);
+      await audited(blocks.unblock('name', name), () => audit('unblock name', caller, name));
       return NO_CONTENT;
     }),
     unblock('unblockLink', 'links/{readId}', UNBLOCK_LINK, 'link', isReadId),

@@ -35,8 +35,8 @@ export function operatedFeedOperations(parts: OperationParts): DescribedOperatio
       async (exchange, caller) => {
         const name = nameIn(exchange);
         const { password } = await jsonBody(exchange, 'NewPassword');
-        await operatedFeeds.changePassword(name, password);
-        audit('change password', caller, name);
+        const change = operatedFeeds.changePassword(name, password);
+        await audited(change, () => audit('change password', caller, name));
         return NO_CONTENT;
       },
     ),
@@ -46,8 +46,7 @@ export function operatedFeedOperations(parts: OperationParts): DescribedOperatio
       forOperator(REMOVE_PASSWORD),
       async (exchange, caller) => {
         const name = nameIn(exchange);
-        await operatedFeeds.removePassword(name);
-        audit('remove password', caller, name);
+        await audited(operatedFeeds.removePassword(name), () => audit('remove password', caller, name));
         return NO_CONTENT;
       },
     ),

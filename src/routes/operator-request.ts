@@ -77,8 +77,7 @@ export function addressIn(exchange: Exchange, text: string, isOwn: boolean): Pub
 }
 
 /**
- * A change of several steps that leaves its audit line also if it fails, because what was done until then stays; not if it is
- * refused.
+ * A change that leaves its audit line also if it fails with 5xx, because all of it or a part may be stored; not if it is refused.
  * @param leave called with the result, without one after a failure
  */
 export async function audited<T>(change: Promise<T>, leave: (result?: T) => void): Promise<T> {

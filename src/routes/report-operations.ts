@@ -11,7 +11,7 @@ import { reportedPage, reportPage } from '../web/report-page.ts';
 import { refuseAllButOwnPages } from './caller.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperatorDocs } from './operation-docs.ts';
-import { addressIn, cursorOf, forOperator, limitIn, placeOf } from './operator-request.ts';
+import { addressIn, audited, cursorOf, forOperator, limitIn, placeOf } from './operator-request.ts';
 import { seeOther } from './redirects.ts';
 
 /** Enough for the longest reason, in which each byte may take three characters. */
@@ -72,8 +72,7 @@ export function reportsOperations({ reports, audit }: OperationParts): Described
       return json(200, body);
     }),
     operation('dismissReport', `DELETE ${path}/{report}`, forOperator(DISMISS), async (exchange, caller) => {
-      await reports.remove(exchange.parameters[0]!);
-      audit('dismiss report', caller);
+      await audited(reports.remove(exchange.parameters[0]!), () => audit('dismiss report', caller));
       return NO_CONTENT;
     }),
   ];
