@@ -63,7 +63,9 @@ async function move(from: Place, to: Place, env: Environment, acceptReadIds: boo
     const mark = digestOf(from);
     if (digestOf(to) === mark) throw new Error('The source and the target are the same place.');
     if (areNested(from, to))
-      throw new Error('The source and the target are folders of which one is in the other.');
+      throw new Error(
+        'Either the source is a folder inside the target, or the target one inside the source.',
+      );
     const target = await within('target', () => lockTarget(to, settings));
     try {
       const both = { source, target, progress: new Progress(process.stdout) };

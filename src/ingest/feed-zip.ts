@@ -162,7 +162,7 @@ export class FeedZip {
     if (this.#files.get(hashOf(path)) === false) return invalid('The zip has two files of this name.');
     if (entry.generalPurposeBitFlag & ENCRYPTED) return invalid('It is encrypted.');
     if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED)
-      return invalid('It is compressed in another way than by deflate.');
+      return invalid('It must be stored as it is, or compressed by deflate.');
     if (note !== undefined && !this.#files.has(hashOf(this.#folder + note)))
       return invalid('The zip has no note that this is the metadata file of.');
     return undefined;

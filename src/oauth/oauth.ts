@@ -89,7 +89,7 @@ export class OAuth {
     const client = await this.client(required('client_id'));
     if (client === undefined) throw new OAuthError('invalid_client', 'This client is not registered here.');
     if (parameters.getAll('resource').length > 1)
-      throw new OAuthError('invalid_target', 'There may be one resource.');
+      throw new OAuthError('invalid_target', 'There is more than one resource.');
     if (!isOwnResource(parameters, issuer.base))
       throw new OAuthError('invalid_target', `resource must be ${resourceOf(issuer.base)}.`);
     if (type === 'refresh_token')

@@ -157,7 +157,7 @@ export class Supervisor {
       const isDone = await this.#renewAll();
       if (this.#isStopping) return;
       if (isDone) this.#log.info('restarted');
-      else this.#log.error('the restart has ended early, and some processes are those of before');
+      else this.#log.error('the restart ended early, so some processes were not replaced');
     }
     this.#isRestarting = false;
   }

@@ -127,7 +127,7 @@ t.test('without memory for another process the others go on', async (t) => {
   t.match(await says('a process cannot start'), [{ level: 'error', reason: /ENOMEM/ }]);
   t.equal((await says('started', 4)).length, 4, 'it is tried again');
   child.kill('SIGHUP');
-  t.equal((await says('the restart has ended early, and some processes are those of before')).length, 1);
+  t.equal((await says('the restart ended early, so some processes were not replaced')).length, 1);
   child.kill();
   t.strictSame(await exit, { code: 0, signal: null });
   t.equal((await says('stopped')).length, 3);
@@ -139,9 +139,7 @@ t.test('a restart whose new process cannot start keeps the old ones', async (t) 
   await says('started', 3);
   await writeFile(file, 'no start');
   child.kill('SIGHUP');
-  t.match(await says('the restart has ended early, and some processes are those of before'), [
-    { level: 'error' },
-  ]);
+  t.match(await says('the restart ended early, so some processes were not replaced'), [{ level: 'error' }]);
   t.equal(lines.filter(({ msg }) => msg === 'stopping').length, 0);
   await writeFile(file, '');
   child.kill('SIGHUP');
