@@ -16,7 +16,7 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Calls that come while the work runs share its result, whatever their arguments. A later call runs it again. */
+/** Lets calls that come while the work runs share its result, whatever their arguments. A later call runs the work again. */
 export function joinCalls<A extends readonly unknown[], T>(
   work: (...args: A) => Promise<T>,
 ): (...args: A) => Promise<T> {

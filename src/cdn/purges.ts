@@ -1,19 +1,18 @@
 import type { ReadId } from '../feeds/names.ts';
 
-/** The most feeds with a change that the CDN was not told yet. */
+/** The most feeds with a change that the CDN has not been told of. */
 const MAX_PENDING = 10_000;
 /** The most feeds of one request, so that its header fits everywhere: 100 tags have 7 KB. */
 const MAX_AT_ONCE = 100;
 /** Shortest time between two requests, ms. */
 const REST_MS = 50;
 /**
- * From a change to its further purges, ms. The CDN may have got an older view meanwhile: of a request that was running at the
- * time of the change, and until a second has passed of a container that had not heard of it (contract §7).
+ * Delays of the second and the third purge after a change, ms. After the first purge the CDN may still get an older view: from a
+ * request that was running then, or from a container that learns of the change up to a second later (contract §7).
  */
 const AGAIN_MS = [300, 1_200];
-/** The pause after a failure doubles with each up to this, ms. */
-const FIRST_PAUSE_MS = 1_000;
-const MAX_PAUSE_MS = 15_000;
+/** The pause after the first failure, ms; each further failure doubles it, up to the second value. */
+const [FIRST_PAUSE_MS, MAX_PAUSE_MS] = [1_000, 15_000];
 /** A change that could not be told for this time, ms, is given up: longer than any cache may keep a view. */
 const LIFETIME_MS = 10 * 60_000;
 /** How long a stop waits for the CDN, ms. */

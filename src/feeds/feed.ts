@@ -2,7 +2,7 @@ import type { FeedName, NoteFile, ReadId } from './names.ts';
 
 /** A feed. Values are immutable: a change makes a new one. */
 export interface Feed {
-  /** Identifies this feed, also among those of the same name; on files another one after each start. */
+  /** Tells this feed from earlier and later ones of its name. On files it changes at each start. */
   readonly key: string;
   readonly name: FeedName;
   readonly readId: ReadId;
@@ -26,8 +26,8 @@ export interface Feed {
   /** Time of the last change (post, edit, delete, settings, change by hand), ms since the epoch. */
   readonly changedAt: number;
   /**
-   * Another one after every change, opaque, and the same in all processes that use the storage; on files also another one
-   * after every start, because nobody knows what was done by hand before it.
+   * Opaque. It changes with every change of the feed and is the same in all processes that use the storage. On files it also
+   * changes at each start, because nobody knows what was done by hand before it.
    */
   readonly version: string;
   /** All notes, pictures included. */

@@ -142,12 +142,12 @@ export function noReadId(): ReadId {
   return `!${randomReadId()}` as ReadId;
 }
 
-/** Whether a read id is the name of its feed: only reserved feeds have such a one, and get it again after a deletion. */
+/** Whether a read id is the name of its feed. Only reserved feeds have such a read id, and they get it back after a deletion. */
 export function isReservedReadId(readId: ReadId, name: FeedName): boolean {
   return (readId as string) === name;
 }
 
-/** How read ids follow from the secret: in a folder that came from the reference as there. */
+/** How read ids are derived from the secret. A data folder that came from the reference keeps `reference`. */
 export const DERIVATIONS = ['own', 'reference'] as const;
 export type Derivation = (typeof DERIVATIONS)[number];
 

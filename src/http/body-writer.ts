@@ -1,11 +1,11 @@
 import type { BodyStream } from './answer.ts';
 import type { HttpResponse } from './uws.ts';
 
-/** The most of a chunked body at once, bytes: the binding keeps what the socket does not take. */
+/** Largest write of a chunked body, bytes. The binding buffers what the socket does not take. */
 const PIECE_BYTES = 256 * 1024;
 /**
- * The same while the binding keeps something. It sends that only at the next write, which must be smaller than the room that
- * a socket reports, or what is kept grows.
+ * Largest write while the binding buffers something, bytes. It sends its buffer only with the next write. A write that is larger
+ * than the room in the socket would make the buffer grow.
  */
 const PIECE_BEHIND_BYTES = 16 * 1024;
 

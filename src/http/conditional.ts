@@ -46,10 +46,10 @@ export function unchangedSince(ifModifiedSince: string, lastModified: number, is
 }
 
 /**
- * The `Last-Modified` of a change at `changedAt` (ms), in ms: the second after the one that follows it. Only from then on is
- * it sent, so no other change gets the same date: not one of the same second, nor one that shows up to a second after its
- * own date, because its commit took long or another container with another clock made it. Not the second of the change
- * itself: a client that got no date may send the `Date` of the answer, within the second of two changes (RFC 9110 §13.1.3).
+ * The `Last-Modified` of a change, ms: the start of the second full second after `changedAt` (ms). It is sent only from that
+ * moment on, so no two changes get the same date: neither two of one second, nor one that shows up to a second late, because
+ * its commit took long or its container has another clock. The second of the change itself would not do: a client without a
+ * date may send the `Date` of an answer, which can lie between two changes of one second (RFC 9110 §13.1.3).
  */
 export function settledAt(changedAt: number): number {
   return (Math.floor(changedAt / 1000) + 2) * 1000;

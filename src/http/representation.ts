@@ -30,7 +30,7 @@ interface RepresentationOptions {
   readonly load?: (body: StoredBody) => Promise<Uint8Array> | undefined;
   /** Without quotes. The same for the same bytes in every container. */
   readonly etag: string;
-  /** Ms since the epoch. Shows as `Last-Modified` when it is settled, see `confirm`. */
+  /** Ms since the epoch. `Last-Modified` follows from it, see `confirm`. */
   readonly changedAt?: number | undefined;
   /** A later version may have an earlier date. */
   readonly mayGetOlder?: boolean;
@@ -62,9 +62,9 @@ export class Representation {
   /** Made lazily, because their headers take as much memory as a short body. */
   readonly #encoded = new Map<Coding, Variant>();
   readonly #isCompressible: boolean;
-  /** The date to be, in ms, until it is settled. */
+  /** The `Last-Modified` that is not sent yet, ms. */
   #unsettled: number | undefined;
-  /** In ms, once it is settled. */
+  /** The `Last-Modified` that is sent, ms. */
   #lastModified: number | undefined;
   /** Called when a body was kept or a compressed form was added. A stored body is only kept if this is set. */
   onGrow: (() => void) | undefined;
@@ -95,8 +95,8 @@ export class Representation {
   }
 
   /**
-   * Says that this was the current version at a time (ms; now, unless it is given): from the first such time on at which its
-   * date is settled it has a `Last-Modified`.
+   * Confirms that this version was current at a time (ms; now unless given). Once that time is not before the date of
+   * `settledAt`, the answers have a `Last-Modified`.
    */
   confirm(time?: number): void {
     const lastModified = this.#unsettled;

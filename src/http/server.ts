@@ -18,8 +18,9 @@ const UPLOAD_BYTES_PER_SECOND = 1024;
 const STOP_INTERVAL = 10;
 /** The option of `listen` with which several sockets have one port (SO_REUSEPORT). */
 const SHARED_PORT = 0;
-/** A turn of the event loop in which nearly nothing happened, and how long to wait for one, ms. */
+/** A turn of the event loop that takes less is quiet, ms. */
 const QUIET_TURN = 0.05;
+/** How long a drain waits for a quiet turn, ms. */
 const QUIET_LIMIT = 1_000;
 
 export interface ServerOptions
@@ -217,8 +218,8 @@ function methodList(methods: readonly string[]): string {
 }
 
 /**
- * Settles behind a turn of the event loop that took no time. The kernel resets connections that wait for a socket that is
- * closed, but so shortly after the last look there are hardly any.
+ * Settles right after a quiet turn of the event loop, in which the socket had no new connection to accept. Closing the socket
+ * then resets hardly any: the kernel resets those that still wait to be accepted.
  */
 async function quietTurn(): Promise<void> {
   const end = performance.now() + QUIET_LIMIT;

@@ -31,9 +31,8 @@ export async function readPart(
 }
 
 /**
- * The same in pieces, each valid until the next is asked for. While a slow reader asks for none, nothing is held but one piece: what
- * has been read ahead is dropped, and so is the place for readers, of which a store has few. From then on each piece is read by
- * itself.
+ * Those bytes in pieces, each valid until the next is asked for. If the reader is slow, only the current piece stays in memory: the
+ * read is ended, because a store serves few reads at once. From then on each piece is a read of its own.
  */
 export async function* readInPieces(
   body: Pick<StoredBody, 'read'>,

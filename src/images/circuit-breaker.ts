@@ -19,8 +19,9 @@ const BACKOFF = { initialDelay: 100, maxDelay: 1_000 };
 const FAILURES = 5;
 /** Interval for probing a store that is down, ms. */
 const PROBE_MS = 2_000;
-/** Calls that may wait for a slot, and for how long, ms. */
-const WAITING = 200;
+/** The most calls that wait for a slot. */
+const MAX_WAITING = 200;
+/** How long a call waits for a slot, ms. */
 const WAIT_MS = 10_000;
 
 /** A request with these options. */
@@ -48,7 +49,7 @@ export class CircuitBreaker {
     this.#probe = probe;
     const transient = handleWhen(isTransient);
     this.#breaker = circuitBreaker(transient, {
-      // The interval of probes is the pause. The library measures one by the clock, which may be set back.
+      // `#probing` decides when to probe. The library would measure the pause by the clock, which may be set back.
       halfOpenAfter: Number.NEGATIVE_INFINITY,
       breaker: new ConsecutiveBreaker(FAILURES),
     });
@@ -84,7 +85,7 @@ export class CircuitBreaker {
    */
   async takeSlot(): Promise<() => void> {
     this.#refuseIfDown();
-    if (this.#slots.pendingCount >= WAITING) throw busy();
+    if (this.#slots.pendingCount >= MAX_WAITING) throw busy();
     const slot = Promise.withResolvers<() => void>();
     let isWaiting = true;
     const timer = setTimeout(() => {

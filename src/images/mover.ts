@@ -49,10 +49,10 @@ type Outcome = 'moved' | 'skipped' | 'missing';
 type KeyedPicture = PictureRow & { readonly key: ImageKey };
 
 /**
- * Moves the bytes of pictures into the store of the settings, newest first: of each the bytes are copied first, then the
- * note refers to the copy, and the old bytes are removed last. So it may be stopped anywhere, and run again, or twice at
- * once. Where no more are left, what was freed in the source meanwhile is removed there too.
- * @throws Refusal `same_store` where both turn out to be one, `store_unavailable` with status 502 where one cannot be used
+ * Moves the bytes of pictures into the store of the settings, newest first. It copies the bytes of a picture, has its note
+ * refer to the copy, and then removes the old bytes. So it may be stopped at any moment, repeated, and run twice at once. The
+ * last call also removes the objects in the source whose notes were removed or replaced meanwhile.
+ * @throws Refusal `same_store` if both places are one store; `store_unavailable` with status 502 if one cannot be used
  */
 export async function move(
   parts: MoveParts,

@@ -215,7 +215,7 @@ class ImportRun {
     try {
       outcomes = (await this.#import(notes)).outcomes!;
     } catch (error) {
-      // A new feed would have none of them, and is not made.
+      // A new feed has no room for any of these notes, so none is made.
       if (!(error instanceof Refusal) || error.position === undefined) throw error;
       outcomes = notes.map(() => error);
     }
@@ -228,7 +228,10 @@ class ImportRun {
     if (hindered.length > 0) await this.#storeAgain(hindered);
   }
 
-  /** Stores notes that others are in the way of, unless these are there to stay: a note that has expired frees its key and its file. */
+  /**
+   * Tries again to store notes whose file or key another note has, after a sweep: the other note may have expired. Counts those
+   * whose file is there to stay as skipped.
+   */
   async #storeAgain(hindered: readonly (readonly [NewNote, ImportOutcome])[]): Promise<void> {
     const { storage } = this.#parts;
     const feed = this.#feed!;

@@ -175,7 +175,7 @@ function refuseUnlessBelieved({ exists, identities }: FeedCondition, feed: Feed 
     throw new Refusal('changed', 'The feed of this name is another one now.');
 }
 
-/** A new text as a note (`Effects.note`). Its date would only cost time. */
+/** A new text as a note (`Effects.note`). Without its date, which the answer to a post does not need. */
 function asSent(text: NewNote): Omit<Note, 'createdAt'> {
   return { ...text, content: text.bytes, size: text.bytes.length, modifiedAt: 0 };
 }

@@ -80,7 +80,7 @@ export class Preparation {
       const pictures = keyed ? made.with(0, withMeta(made[0]!, keyed)) : made;
       return { text: undefined, pictures, notes: pictures, isForm };
     }
-    // The first reader of the file computes its hash, because most texts are only read in feeds and lists.
+    // Not hashed here: only reads of its file need the hash of a text, and most texts are read in feeds and lists.
     const bytes = made.length > 0 ? await this.#place(draft, made, caller) : draft.bytes;
     const meta = { ...draft.meta, sender, ...keyed };
     const text = { type: draft.type, meta, id: this.#parts.ids.next(), bytes };
@@ -146,8 +146,8 @@ function keyOf(
   const sent = (draft: Draft, sha256: string | undefined) => {
     const { title, tags, alt, name, unlisted } = draft.meta;
     const bytes = sha256 ?? hash('sha256', draft.bytes, 'base64url');
-    // Not when it expires: a duration means another moment each time it is sent. The last one only if it is there, because notes
-    // have hashes without it.
+    // Without the expiry, because a duration means another moment at each attempt. `unlisted` is left out if it is not set, because
+    // hashes from before that header existed lack it.
     return [draft.type, bytes, title, tags, alt, name, ...(unlisted ? [unlisted] : [])];
   };
   const notes = drafts.map((draft, i) => sent(draft, pictures[i]!.sha256));

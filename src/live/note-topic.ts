@@ -264,7 +264,7 @@ export class NoteListener extends Listener {
     return !this.isBehind;
   }
 
-  /** Resets a client that may have notes, as a feed without notes does, so that nobody can find out which read ids exist. */
+  /** Sends a reset if the client may have notes. A feed without notes sends the same, so nobody finds out which read ids exist. */
   tellOfNoNotes(): void {
     if (this.place === undefined || typeof this.place === 'string') {
       this.owesReset = true;

@@ -33,8 +33,8 @@ interface Lifetime {
 }
 
 /**
- * No view outlives the first note in it that expires, wherever it is kept: this process gives it up when others could show
- * it beyond that moment, for one with shorter terms.
+ * How long a view may be kept so that no cache shows it after its first note has expired. Its terms are the longest that still
+ * end before that. `until` is when they would end too late: then the view must be made again, with shorter ones.
  * @param terms from the longest to the shortest
  * @param isCurrent false if the same view may soon show other notes, although the feed does not change
  */

@@ -75,7 +75,7 @@ export class NoteViews {
       expires: firstExpiry(expiries),
       isIndexed: asked?.isOfAll ?? true,
     });
-    // Views may leave out all notes of a feed. It takes many reads to find that out.
+    // A view may show no note although the feed has some. It is cached, because making it takes many reads.
     const hasNotes = notes.length > 0 || (asked?.isOfAll === true && changedAt(feed) !== undefined);
     const isGuest = hasNotes && (asked?.isMadeUp || !bases.admit(base));
     // Later pages are not kept: strangers can make up any number of cursors, and few clients ask for them.

@@ -461,7 +461,7 @@ export function readIdOf(exchange: Exchange): ReadId {
   return text;
 }
 
-/** What tells a site for one visitor of one feed from the others: a page that is cached must not show somebody else's name. */
+/** Part of a cache key: pages differ by visitor and tier, and a cached page must not show somebody else's name. */
 function siteKey({ tier, visitor }: Site): string {
   return JSON.stringify([tier, visitor]);
 }

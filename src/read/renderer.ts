@@ -47,8 +47,8 @@ const LANES: readonly Lane[] = [
 ];
 const LAST_LANE = LANES.length - 1;
 /**
- * How long a reader waits for texts in the last lane, ms. In the others, readers wait as long as it takes, because usual texts
- * must never be shown as text. So the texts of a feed hold its readers for 1 s of CPU each in the second lane, and this time.
+ * How long a reader waits for texts in the last lane, ms. In the other lanes readers wait as long as needed, because usual texts
+ * must never be shown unrendered. A request finds at most `maxSlow` texts too slow for the second lane: 1 s of CPU.
  */
 const PATIENCE_MS = 4_000;
 
@@ -134,8 +134,8 @@ export class Renderer {
   }
 
   /**
-   * The notes with the titles of their texts: found on the event loop if they are at the beginning of a flat text, else with
-   * the rendering. The last lane is for who wants HTML: a text that needs it has its beginning as title until then.
+   * The notes with the titles of their texts. A title at the beginning of a flat text is found on the event loop, others by
+   * rendering. A text that needs the last lane has its beginning as title, until somebody has it rendered for a view.
    * @throws Refusal `busy` if too many tasks wait
    */
   async titled<N extends Note>(notes: readonly N[], readId: ReadId): Promise<ShownNotes<N & TitledNote>> {

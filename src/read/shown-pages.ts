@@ -29,10 +29,10 @@ export interface ShownPage extends NotePage<Note> {
 }
 
 /**
- * The notes that a view shows from a page of them on. It goes on with further pages as long as pictures are left out and
- * the view has room, and until it has a note, because readers of RSS never ask for another page. Like every page it has fewer
- * notes if their texts are long. If too many texts would have to be loaded for its first note, that is a picture which one of them
- * may show.
+ * The notes of a view that begins with this page. Unlisted pictures, and those that their texts show, are left out; further
+ * pages of the storage fill their places. The view gets at least one note if it can, because readers of RSS never ask for
+ * another page. It has fewer notes than `limit` if their texts are long. If finding the first note would load too many texts,
+ * the view shows the next listed picture without knowing whether a text shows it.
  * @throws Refusal `busy` if too many tasks wait
  */
 export async function shownFrom(

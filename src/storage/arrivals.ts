@@ -36,8 +36,9 @@ export function guessedPlace(id: NoteId): Arrival | undefined {
 
 /** The most by which the date of a note may precede its arrival, ms. Older notes were imported or placed by hand, and are left out. */
 export const MAX_LAG_MS = 10 * 60_000;
-/** The most notes that are examined for an answer, and for one that only needs the last notes. */
+/** The most notes that are examined to find what came after a place. */
 const MAX_EXAMINED = 10_000;
+/** The most notes that are examined to find the last ones. */
 const MAX_EXAMINED_FOR_LAST = 200;
 
 /** The date from which on notes may have come after a place. A place dated ahead, because the clock was set back, counts as dated now. */

@@ -10,7 +10,7 @@ import { type FeedRow, feedOf, type InsertedNote, metadataColumns, metaOf, typeN
 /** The columns that order the notes of a feed. */
 export type SortColumns = Pick<InsertedNote, 'created_at' | 'id' | 'type'>;
 
-/** The columns of a note, which has its bytes in it or the key of a picture. */
+/** The columns of a note, with either its bytes or the key of its picture. */
 export type WholeNoteRow = Omit<InsertedNote, 'feed' | 'sha256' | 'key' | 'expires_at'>;
 
 /** The columns that `insertFeed` gets values for. */
@@ -22,7 +22,7 @@ type Rows<R> = Awaitable<readonly R[]>;
 
 const BEFORE_ALL: SortColumns = { created_at: Number.MIN_SAFE_INTEGER, id: '' as NoteId, type: 0 };
 
-/** An archive by the statements of a database. Lists of rows are the next ones in order; an empty one is the end. */
+/** An archive by the statements of a database. Each `…Rows` reads the next rows after a place, in order; none at the end. */
 export abstract class DatabaseArchive implements Archive {
   readonly #images: ImageSource | undefined;
 
@@ -89,8 +89,8 @@ export abstract class DatabaseArchive implements Archive {
 }
 
 /**
- * What a feed gains by notes: notes, pictures, bytes, and the value of its `due_at`: 0 if the service has to find out; null if that
- * stays as it is.
+ * What a feed gains by notes: their number, the number of pictures, and bytes. `dueAt` is 0 if the first sweep must find out when
+ * notes are due, and null if these notes change nothing of that.
  */
 export function gainOf(
   { keepDays, keepNotes }: ArchivedFeed,

@@ -29,8 +29,8 @@ export interface PicturePage {
 }
 
 /**
- * What a database knows of all its pictures, and the keys that none of its notes refers to any more: those are kept
- * until their objects are removed, from the very change on that freed them. A key that was freed never comes back.
+ * The pictures of a database, and its freed keys: those that no note refers to any more. The change that frees a key records it, and
+ * it stays recorded until its object is removed. A freed key is never used again.
  */
 export interface PictureRows {
   /** At most `limit` pictures, newest first, after a place. */

@@ -58,7 +58,7 @@ const HELP = {
 
 type Name = keyof typeof HELP;
 
-/** Metrics that every process reports of the same thing: how their values become one, instead of by a sum. */
+/** Metrics of one thing that every process reports, and how their values become one: a sum would count it several times. */
 const ALIKE: Partial<Record<Name, Aggregator>> = {
   service_build_info: 'first',
   service_cache_fresh: 'min',

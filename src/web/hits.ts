@@ -31,7 +31,7 @@ function hitItem(
   query: NoteFilter,
 ): Html {
   const { text } = match;
-  // A piece that begins with the first words goes on behind them, so that nothing stands there twice.
+  // If the piece begins with the label, only the rest of it is shown below, so that no words are shown twice.
   const first = label.replace(/\u2026$/, '');
   const split = text.startsWith(first) ? first.length : 0;
   const isTag = tags.includes(text);

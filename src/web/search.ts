@@ -12,7 +12,7 @@ export function withQuery(asked: NoteFilter, before?: string): string {
     : `${query}${query === '?' ? '' : '&'}before=${encodeURIComponent(before)}`;
 }
 
-/** What a query asks for; undefined for all notes. */
+/** The filter in a query; undefined for all notes. */
 export function filterIn(source: { query(name: string): string | undefined }): NoteFilter | undefined {
   const entries = NAMES.map((name) => [name, source.query(name)] as const);
   return entries.some(([, value]) => value !== undefined) ? Object.fromEntries(entries) : undefined;

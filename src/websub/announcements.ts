@@ -1,6 +1,6 @@
 import type { ReadId } from '../feeds/names.ts';
 
-/** The most feeds with a change that a hub has not been told. */
+/** The most feeds with a change that a hub has not been told of. */
 const MAX_PENDING = 10_000;
 /** The most announcements to a hub at a time. */
 const MAX_RUNNING = 4;

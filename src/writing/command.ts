@@ -61,7 +61,7 @@ export interface Import extends Omit<OfFeed, 'target'> {
 export interface Replace extends OfNote {
   readonly kind: 'replace';
   readonly content: NoteContent;
-  /** Of the new picture. The old ones are not known to be wrong if both pictures have as many bytes. */
+  /** Of the new picture, if its header has them. Those of the old one go: they would seem right if both have as many bytes. */
   readonly pixels?: NoteMeta['pixels'];
   /** New notes that come with it: the change is made with all of them or not at all. */
   readonly notes: readonly NewNote[];

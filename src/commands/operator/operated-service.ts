@@ -11,11 +11,11 @@ type Page = Json<'OperatedFeeds'> | Json<'Blocks'> | Json<'Reports'>;
 type Parameters = Readonly<Record<string, string | number | undefined>>;
 
 const ROOT = '/api/operator';
-/** How often a request is sent that the service does not answer. */
+/** The most attempts of a request that the service does not answer. */
 const ATTEMPTS = 5;
 /**
- * How long the service may take to answer, ms: to compare a large image store with the notes takes hours. `pause` is the shortest time
- * from one attempt to the next.
+ * How long the service may take to answer, ms. Comparing a large image store with the notes takes hours. `pause` is the shortest
+ * time from one attempt to the next.
  */
 const LIMITS = { images: 6 * 3_600_000, others: 600_000, pause: 2_000 };
 /** The client has limits of its own, 5 minutes, after which the request would be sent again. */
@@ -42,8 +42,8 @@ export class OperatedService {
   }
 
   /**
-   * The answer to a request below `/api/operator`. Retries while the service is unreachable: what was done although the answer
-   * was lost is done again, or refused as not there.
+   * The answer to a request below `/api/operator`. Retries while the service is unreachable. If only the answer was lost, the
+   * repeated request does the same again, or is refused with `not_found`.
    * @throws Error with a sentence for people
    */
   async ask<N extends Answers>(method: string, path: string, body?: unknown): Promise<Json<N>> {

@@ -76,7 +76,7 @@ export class DurableWriter {
   readonly #folders: Pick<FolderSync, 'sync'>;
   readonly #open = pLimit(OPEN_FILES);
   readonly #syncs = pLimit(PARALLEL_SYNCS);
-  /** By folder, steps of cleaning up that failed, and those behind them. Nothing else is written there, or below, before they are done. */
+  /** By folder: undo steps that are still to be done, because one failed. Until then nothing else is written there or below. */
   readonly #undoLeft = new Map<string, Undo>();
   readonly #undoing = new KeyedLock<string>();
 

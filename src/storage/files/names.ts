@@ -14,13 +14,13 @@ import { filesOfIndex, indexOfFolder } from '../index-place.ts';
 export const LOCK_FILE = '.lock';
 /** The server secret; see `secret.ts`. */
 export const SECRET_FILE = '.secret';
-/** Which secret the data folder is used with */
+/** Identifies the secret that the data folder is used with; see `secret.ts`. */
 export const SECRET_MARK_FILE = '.secret-mark';
 /** Read ids that deleted feeds had; see `line-files.ts`. */
 export const RETIRED_FILE = '.deleted-read-ids';
 /** Used tokens; see `line-files.ts`. */
 export const TOKENS_FILE = '.used-tokens';
-/** What operators and readers leave, one in each line; see `record-lines.ts`. Names of feeds that are closed. */
+/** Names that the operator has closed, one a line, as the next three; see `record-lines.ts`. */
 export const BLOCKED_FILE = '.blocked';
 /** Read ids of feeds that were removed. */
 export const TOMBSTONES_FILE = '.tombstones';
@@ -28,7 +28,7 @@ export const TOMBSTONES_FILE = '.tombstones';
 export const BLOCKLIST_FILE = '.blocklist';
 /** Reports of readers. */
 export const REPORTS_FILE = '.reports';
-/** There while an instance is being moved into the data folder; see `files-archive.ts`. */
+/** Exists while an instance is being moved into the data folder; see `files-archive.ts`. */
 export const MOVE_FILE = '.moving';
 
 const ROOT_FILES: ReadonlySet<string> = new Set([

@@ -13,7 +13,10 @@ import type { Database } from './database.ts';
 import { isLive, OF_FEED } from './note-rows.ts';
 import { statement } from './transaction.ts';
 
-/** Transactions lock their feed, so they are visible in the order of this time; those of before have no other than their date. */
+/**
+ * When a note arrived. Each transaction locks its feed, so notes become visible in this order. Notes from before the column existed
+ * have only their date.
+ */
 const ARRIVED = 'coalesce(arrived_at, created_at)';
 const ARRIVAL = `${ARRIVED} AS at, id, least(created_at, ${ARRIVED}) AS date`;
 const AFTER = statement<Arrival>('arrivals')`

@@ -8,9 +8,9 @@ import { columnsOf, NOW, statement } from './transaction.ts';
 const WINDOW = 60_000;
 
 /**
- * Counts for many clients at once, in the order of their rows, so that two containers never wait for each other. $1 are
- * the clients, $2 what was done and $3 what is wanted for each, $4 the limit. The clock is the database's. What was
- * counted at a time that is far from now, as it is when that clock was set, is forgotten.
+ * Counts for many clients in one statement. It locks rows in the order of clients, so that two containers never deadlock. $1
+ * are the clients, $2 the requests that each has made, $3 those that it wants, $4 the limit. The clock is the database's. Counts
+ * further than a minute from now are dropped, also those in the future, which remain if that clock was set back.
  */
 const COUNT = statement<{ client: string; granted: number; total: number; wait_ms: number }>('count_clients')`
   INSERT INTO client_counts AS known (client, times, counts, granted)

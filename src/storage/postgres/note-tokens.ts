@@ -7,8 +7,9 @@ import type { NoteSearch } from '../storage.ts';
 const MAX_BYTES = 1_000_000;
 
 /**
- * What a note is found by, each once, with line ends between them: its words, and its tags as `#tag`. Neighbouring characters of a script without
- * spaces are pairs, because single ones are in most notes. Of a note with more than fits into a `tsvector`, only the beginning is found.
+ * The tokens of a note, each once, with line ends between them: its words, and its tags as `#tag`. Of a script without spaces, each
+ * two neighbouring characters are a token, because single characters are in most notes. If they do not fit into a `tsvector`, the
+ * last ones are left out.
  */
 export function tokensOf(note: SearchedNote): string {
   const tokens = new Set(note.tags.map(tagToken));
@@ -47,7 +48,7 @@ function lexemesOf({ words, isPrefix }: Term): string[] {
   });
 }
 
-/** Whether a note without the words of the term is told from its tokens alone. */
+/** Whether the tokens alone tell that a note lacks the term: they do not say where words are, so a phrase must be judged. */
 function isOneWord({ words }: Term): boolean {
   return words.length === 1 && !isUnspaced(words[0]!);
 }

@@ -106,7 +106,7 @@ export class PostgresArchive extends DatabaseArchive {
   addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
     return this.#write(async (transaction) => {
       const [row] = await transaction.run(COUNT, [feed.name, ...gainOf(feed, notes)]);
-      // One dated ahead would otherwise be the last to come until its date.
+      // Otherwise a note dated ahead would count as the newest arrival until its date has passed.
       const now = Date.now();
       await insertNotes(
         transaction,

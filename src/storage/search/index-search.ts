@@ -74,7 +74,7 @@ export class IndexSearch {
     const upTo = Math.min(search.to ?? Infinity, before?.createdAt ?? Infinity);
     const start = id * CHUNK_ROWS;
     const end = start + rows - 1;
-    // Whatever the order of the rows, all before the first and behind the last of these are out of the range.
+    // No row before `first` or after `last` is within the dates, whatever the order of the rows.
     const first = from === -Infinity ? start : this.#do.firstSince.get(start, end, from);
     const last = upTo === Infinity ? end : this.#do.lastUntil.get(start, end, upTo);
     if (first === undefined || last === undefined) return [];
@@ -86,7 +86,7 @@ export class IndexSearch {
       if (created_at < from || created_at > upTo) continue;
       const note = { row, createdAt: created_at, file: unpackFile(file) };
       if (before && byAge(note, before) >= 0) continue;
-      // Any note behind these that is newer than one of them is at most `lag` rows behind it.
+      // A later row can only be newer than one of these if it is at most `lag` rows further on.
       if (found.push(note) === most) enough = row - lag;
     }
     if (lag > 0) found.sort((a, b) => byAge(b, a));

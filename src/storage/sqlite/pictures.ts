@@ -18,8 +18,8 @@ const NO_BYTES = new Uint8Array();
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < (?, ?, ?, ?)';
 
 /**
- * The pictures of all feeds together; see `PictureRows`. One thread asks what only reads, another one the rest, each
- * within a transaction of the caller.
+ * The pictures of all feeds; see `PictureRows`. A reading thread makes the calls that change nothing, the writing thread all
+ * others, each within a transaction that the caller begins.
  */
 export class Pictures {
   readonly #sql: ReturnType<typeof prepareStatements>;
