@@ -12,7 +12,7 @@ import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { NoteIds } from '../src/feeds/ids.ts';
-import { FEED_ORDERS } from '../src/storage/storage.ts';
+import { FEED_ORDERS } from '../src/feeds/order.ts';
 import { openFilling } from './filling.ts';
 import { program, ServerProcess } from './server-process.ts';
 import { median, spread } from './statistics.ts';

@@ -8,7 +8,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { NoteIds } from '../src/feeds/ids.ts';
-import { FEED_ORDERS } from '../src/storage/storage.ts';
+import { FEED_ORDERS } from '../src/feeds/order.ts';
 import { BACKENDS } from './backends-under-test.ts';
 import { load } from './child.ts';
 import { openFilling } from './filling.ts';

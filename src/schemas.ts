@@ -16,7 +16,8 @@ const addressOrNull = (description: string) => z.url().nullable().describe(descr
 const expires = (description: string) =>
   text(`${description}: an ISO time such as 2030-01-31T12:00:00Z, or a duration such as 30m, 12h or 7d.`);
 const key = text('Names the note within its feed: 1 to 200 printable ASCII characters.');
-const keep = z.object({
+/** What a feed is to keep; absent members are no limit. */
+export const KEEP = z.object({
   days: z.number().describe('Notes older than so many days are removed, 1 to 3650.').optional(),
   notes: z.number().describe('Only so many of the newest notes are kept, 1 to 1000000.').optional(),
 });
@@ -42,8 +43,7 @@ const feedChanges = z.object({
     'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one; left out, it stays as it ' +
       'is. The old read link ends.',
   ).optional(),
-  keep: keep
-    .nullable()
+  keep: KEEP.nullable()
     .describe('How long, and how many, notes are kept. Null keeps all; left out, it stays as it is.')
     .optional(),
 });
@@ -231,7 +231,7 @@ const SCHEMAS = {
         'The license of the feed; null in the free tier. Absent if feeds of this instance need no license.',
       )
       .optional(),
-    keep: keep.nullable().describe('How long, and how many, notes are kept; null if all are.'),
+    keep: KEEP.nullable().describe('How long, and how many, notes are kept; null if all are.'),
   }),
   ReadFeed: object('A feed, for everybody who may read it.', {
     title: text('Empty if none is set.'),

@@ -8,7 +8,7 @@ import type { NamedRequest } from '../read/reader.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing } from '../refusals.ts';
 import { submissionOfNote } from '../requests/read-submission.ts';
-import type { Json } from '../schemas.ts';
+import { type Json, KEEP } from '../schemas.ts';
 import { parseQuery, QUERY_RULE } from '../search/query.ts';
 import {
   content,
@@ -162,12 +162,7 @@ export const FEED_TOOLS = [
         .boolean()
         .describe('Whether search engines may list the pages of the read link, which then anybody may find.')
         .optional(),
-      keep: z
-        .object({
-          days: z.number().describe('Notes older than so many days are removed, 1 to 3650.').optional(),
-          notes: z.number().describe('Only so many of the newest notes are kept, 1 to 1000000.').optional(),
-        })
-        .nullable()
+      keep: KEEP.nullable()
         .describe('What the feed keeps; null for everything. The rest is removed within a minute, for good.')
         .optional(),
     }),

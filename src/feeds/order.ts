@@ -53,3 +53,7 @@ export function decodeCursor(text: string): Position | undefined {
   if (!note || createdAt.toString(36) !== date || Math.abs(createdAt) > FURTHEST_DATE) return undefined;
   return { createdAt, file: note.file };
 }
+
+/** By what feeds are listed: the largest or latest first, names in the order of their bytes. */
+export const FEED_ORDERS = ['bytes', 'notes', 'changed', 'created', 'name'] as const;
+export type FeedOrder = (typeof FEED_ORDERS)[number];

@@ -5,7 +5,7 @@ import { pictureBlocked } from '../writing/decide.ts';
 
 /** Names of feeds, read links, and SHA-256 of pictures in base64url. */
 export const BLOCK_KINDS = ['name', 'link', 'picture'] as const;
-export type BlockKind = (typeof BLOCK_KINDS)[number];
+type BlockKind = (typeof BLOCK_KINDS)[number];
 
 /** A record of something that the operator has closed. */
 export type Block = OperatorRecord & { readonly kind: BlockKind };

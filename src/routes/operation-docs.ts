@@ -1,3 +1,4 @@
+import { FEED_ORDERS } from '../feeds/order.ts';
 import { TAGS_RULE } from '../feeds/tags.ts';
 import { HOOK_KINDS } from '../hooks/kinds.ts';
 import type { RefusalCode } from '../refusals.ts';
@@ -249,8 +250,8 @@ export const PARAMETERS = {
     'The same as `Last-Event-ID`, for a first request, in which browsers cannot send that header.',
   ),
   sort: query('sort', 'The order: the largest or latest first, or by name.', {
-    enum: ['bytes', 'notes', 'changed', 'created', 'name'],
-    default: 'bytes',
+    enum: FEED_ORDERS,
+    default: FEED_ORDERS[0],
   }),
   nameStart: query('q', 'Only names that begin so; empty is all.'),
   operatorLimit: query('limit', 'The most entries in the answer.', {

@@ -1,5 +1,6 @@
 import type { Feed } from '../feeds/feed.ts';
 import { isFeedName, isReadId } from '../feeds/names.ts';
+import { FEED_ORDERS } from '../feeds/order.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { licenseJson } from '../read/views/feed-json.ts';
@@ -9,9 +10,6 @@ import { VERSION } from '../version.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperatorDocs } from './operation-docs.ts';
 import { audited, cursorOf, forOperator, invalid, limitIn, nameIn, placeOf } from './operator-request.ts';
-
-/** By what feeds are listed; the first one unless asked otherwise. */
-const ORDERS = ['bytes', 'notes', 'changed', 'created', 'name'] as const;
 
 /** What the instance holds, and its feeds. */
 export function operatedFeedOperations(parts: OperationParts): DescribedOperation[] {
@@ -54,9 +52,9 @@ export function operatedFeedOperations(parts: OperationParts): DescribedOperatio
 }
 
 async function list({ operatedFeeds, licensing }: OperationParts, exchange: Exchange) {
-  const sort = exchange.query('sort') ?? ORDERS[0];
-  const order = ORDERS.find((one) => one === sort);
-  if (order === undefined) throw invalid(`sort must be one of ${ORDERS.join(', ')}`);
+  const sort = exchange.query('sort') ?? FEED_ORDERS[0];
+  const order = FEED_ORDERS.find((one) => one === sort);
+  if (order === undefined) throw invalid(`sort must be one of ${FEED_ORDERS.join(', ')}`);
   const start = exchange.query('q') ?? '';
   const after = placeOf(exchange.query('after'), ([value, name]) =>
     typeof value === 'number' && typeof name === 'string' && isFeedName(name) ? { value, name } : undefined,

@@ -1,5 +1,6 @@
+import type { FeedOrder } from '../feeds/order.ts';
 import { type FeedRow, feedOf } from './rows.ts';
-import type { FeedListPage, FeedListQuery, FeedOrder, FeedPlace } from './storage.ts';
+import type { FeedListPage, FeedListQuery, FeedPlace } from './storage.ts';
 
 /** The columns by which databases list feeds, the largest values first; undefined where names are the order. */
 export const ORDER_COLUMNS: Readonly<

@@ -2,7 +2,7 @@ import type { AdmittedFeed, Feed } from '../feeds/feed.ts';
 import type { ImageKey } from '../feeds/ids.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
-import type { Position } from '../feeds/order.ts';
+import type { FeedOrder, Position } from '../feeds/order.ts';
 import type { SearchQuery } from '../search/query.ts';
 import type { Command } from '../writing/command.ts';
 import type { ImportOutcome } from '../writing/decide.ts';
@@ -121,10 +121,6 @@ export interface Totals {
   /** Of the notes, without what is kept beside them. */
   readonly bytes: number;
 }
-
-/** By what feeds are listed: the largest or latest first, names in the order of their bytes. */
-export const FEED_ORDERS = ['bytes', 'notes', 'changed', 'created', 'name'] as const;
-export type FeedOrder = (typeof FEED_ORDERS)[number];
 
 export interface FeedListQuery {
   readonly order: FeedOrder;

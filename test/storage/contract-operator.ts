@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { type FeedName, noteFile, type ReadId } from '../../src/feeds/names.ts';
+import { FEED_ORDERS, type FeedOrder } from '../../src/feeds/order.ts';
 import type { OperatorRecord, OperatorRecordKind } from '../../src/storage/operator-records.ts';
-import { FEED_ORDERS, type FeedListQuery, type FeedOrder, type Storage } from '../../src/storage/storage.ts';
+import type { FeedListQuery, Storage } from '../../src/storage/storage.ts';
 import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { type Backend, feedName, newNote, runner } from './contract.ts';
 import { configure, heard, name, other, reopened, tally } from './contract-support.ts';

@@ -1,4 +1,5 @@
-import type { FeedListPage, FeedListQuery, FeedOrder, FeedPlace } from '../storage.ts';
+import type { FeedOrder } from '../../feeds/order.ts';
+import type { FeedListPage, FeedListQuery, FeedPlace } from '../storage.ts';
 import type { FeedIndex, IndexedFeed } from './feed-index.ts';
 
 const VALUES: Readonly<Record<FeedOrder, (feed: IndexedFeed) => number>> = {

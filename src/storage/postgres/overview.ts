@@ -1,12 +1,7 @@
+import { FEED_ORDERS, type FeedOrder } from '../../feeds/order.ts';
 import { feedListPage, ORDER_COLUMNS, placeValues } from '../feed-lists.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
-import {
-  FEED_ORDERS,
-  type FeedListPage,
-  type FeedListQuery,
-  type FeedOrder,
-  type Totals,
-} from '../storage.ts';
+import type { FeedListPage, FeedListQuery, Totals } from '../storage.ts';
 import type { Database } from './database.ts';
 import { type Statement, statement } from './transaction.ts';
 

@@ -1,14 +1,9 @@
 import type { Database } from 'better-sqlite3';
+import { FEED_ORDERS, type FeedOrder } from '../../feeds/order.ts';
 import { feedListPage, ORDER_COLUMNS, placeValues } from '../feed-lists.ts';
 import type { OperatorRecord, OperatorRecordKind, OperatorRecords } from '../operator-records.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
-import {
-  FEED_ORDERS,
-  type FeedListPage,
-  type FeedListQuery,
-  type FeedOrder,
-  type Totals,
-} from '../storage.ts';
+import type { FeedListPage, FeedListQuery, Totals } from '../storage.ts';
 import { preparer } from './connection.ts';
 
 type ListStatement = ReturnType<typeof prepareList>;
