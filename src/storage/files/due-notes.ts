@@ -1,7 +1,7 @@
 import type { NoteFile } from '../../feeds/names.ts';
 import type { Ordered } from '../../feeds/order.ts';
 import type { Due } from '../../writing/due.ts';
-import type { IndexedFeed } from './feed-index.ts';
+import type { IndexedFeed } from './indexed-feed.ts';
 
 /** A note that is to be removed. */
 type DueNote = Ordered & { readonly file: NoteFile };

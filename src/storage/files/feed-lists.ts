@@ -1,6 +1,7 @@
 import type { FeedOrder } from '../../feeds/order.ts';
 import type { FeedListPage, FeedListQuery, FeedPlace } from '../storage.ts';
-import type { FeedIndex, IndexedFeed } from './feed-index.ts';
+import type { FeedIndex } from './feed-index.ts';
+import type { IndexedFeed } from './indexed-feed.ts';
 
 const VALUES: Readonly<Record<FeedOrder, (feed: IndexedFeed) => number>> = {
   bytes: ({ notes }) => notes.byteCount,

@@ -12,7 +12,8 @@ import { NO_META, otherSettings } from '../metadata.ts';
 import type { OperatorRecord } from '../operator-records.ts';
 import { DurableWriter, fileTime, lineFile } from './durable.ts';
 import { isForbidden } from './failures.ts';
-import { FeedIndex, type IndexedFeed } from './feed-index.ts';
+import { FeedIndex } from './feed-index.ts';
+import type { IndexedFeed } from './indexed-feed.ts';
 import { readRetired, retiredFile } from './line-files.ts';
 import {
   isFeedFile,

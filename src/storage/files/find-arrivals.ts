@@ -11,7 +11,7 @@ import {
   maxExamined,
 } from '../arrivals.ts';
 import { ArrivalLog, AT_ONCE, arrivalOf } from './arrival-log.ts';
-import type { IndexedFeed } from './feed-index.ts';
+import type { IndexedFeed } from './indexed-feed.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
 import type { NoteReader } from './note-reader.ts';

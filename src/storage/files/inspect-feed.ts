@@ -6,8 +6,8 @@ import { type FeedName, type NoteFile, parseNoteFile } from '../../feeds/names.t
 import { isNoteType, NOTE_TYPES } from '../../feeds/note-types.ts';
 import { errorCode } from '../../system-errors.ts';
 import { isForbidden, isGone } from './failures.ts';
-import { IndexedFeed } from './feed-index.ts';
 import { readMark } from './find-marks.ts';
+import { IndexedFeed } from './indexed-feed.ts';
 import { type Mark, Marks } from './marks.ts';
 import {
   isFeedFile,

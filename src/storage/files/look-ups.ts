@@ -7,7 +7,7 @@ import type { State } from '../../writing/decide.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import { NO_META, type StoredMeta } from '../metadata.ts';
 import type { FileWriter } from './durable.ts';
-import type { IndexedFeed } from './feed-index.ts';
+import type { IndexedFeed } from './indexed-feed.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';

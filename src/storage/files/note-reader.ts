@@ -7,7 +7,7 @@ import type { LoadedNotes } from '../found-page.ts';
 import { NO_META } from '../metadata.ts';
 import { PAGE_TEXT_BYTES, type Page, type PageQuery, type StoredFile, type TagCount } from '../storage.ts';
 import { refuse, unavailable } from './failures.ts';
-import type { IndexedFeed } from './feed-index.ts';
+import type { IndexedFeed } from './indexed-feed.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { readPart, readWhole, statFile, statReadable } from './read-file.ts';

@@ -4,8 +4,8 @@ import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { arrivalOf } from './arrival-log.ts';
 import { asRefusal, unavailable } from './failures.ts';
-import type { IndexChange, IndexedFeed } from './feed-index.ts';
 import { readMark } from './find-marks.ts';
+import type { IndexChange, IndexedFeed } from './indexed-feed.ts';
 import type { Mark } from './marks.ts';
 import {
   isFeedFile,

@@ -9,7 +9,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { parseObject } from '../metadata.ts';
 import { type Intent, syncFolder } from './durable.ts';
 import { isAbsent, isGone } from './failures.ts';
-import { IndexedFeed } from './feed-index.ts';
+import { IndexedFeed } from './indexed-feed.ts';
 import {
   feedsAmong,
   isFileOfNote,
