@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Feed } from '../../feeds/feed.ts';
-import { type FeedName, isReadId, type NoteFile, noteFile, type ReadId } from '../../feeds/names.ts';
+import { type FeedName, isReadId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { isExpired, type Note } from '../../feeds/note.ts';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
@@ -11,24 +11,17 @@ import {
   changesSettings,
   decide,
   type Effects,
-  type NoteEdit,
   type State,
   type WritingRules,
 } from '../../writing/decide.ts';
 import { dueOf } from '../../writing/due.ts';
 import { isDiskFull } from '../failures.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
-import {
-  NO_META,
-  type StoredSettings,
-  serializeMeta,
-  serializeSettings,
-  settingsAsStored,
-} from '../metadata.ts';
+import { NO_META } from '../metadata.ts';
 import type { OperatorRecords } from '../operator-records.ts';
 import type { Written } from '../storage.ts';
 import { dueNotes } from './due-notes.ts';
-import { type Change, type FileWriter, lineFile, textFile } from './durable.ts';
+import type { FileWriter } from './durable.ts';
 import { asRefusal, isGone, refuse, unavailable } from './failures.ts';
 import type { FeedIndex } from './feed-index.ts';
 import { readMark } from './find-marks.ts';
@@ -37,22 +30,23 @@ import type { RetiredReadIds } from './line-files.ts';
 import { hasFile, type NamedNote, presentOf, withHolder, withNote } from './look-ups.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
 import { marksOf } from './marks.ts';
-import { isFileOfNote, LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
-import type { Entry } from './note-list.ts';
+import { isFileOfNote, RETIRED_FILE } from './names.ts';
 import { isThere } from './read-file.ts';
-import {
-  type FeedFiles,
-  logOfFeed,
-  readFeedFiles,
-  readSettingsFile,
-  UNREADABLE_READ_ID,
-  UnreadableFile,
-} from './read-metadata.ts';
+import { type FeedFiles, logOfFeed, readFeedFiles, readSettingsFile } from './read-metadata.ts';
 import { RECORD_LINES } from './record-lines.ts';
 import type { Removals } from './removals.ts';
 import { scanFeed } from './scan.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
-import { entriesOf, feedParts, noteParts, settingsFile, withKeptDate } from './written-files.ts';
+import {
+  editedEntry,
+  entriesOf,
+  feedChanges,
+  feedParts,
+  noteChanges,
+  noteParts,
+  removalChanges,
+  settingsOf,
+} from './written-files.ts';
 
 /** Members of a note that a sweep does not need, and so does not read. */
 const UNREAD = { size: 0, modifiedAt: 0, meta: NO_META.meta, content: undefined };
@@ -354,7 +348,7 @@ async function writeFiles(
   const settings = changesSettings(feed.record(), after) ? await feedChanges(feed, folder, after) : undefined;
   const changes = [
     ...(edit && named ? noteChanges(edit, named) : []),
-    ...removed.flatMap(({ id, type }) => removals(noteFile(id, type))),
+    ...removed.flatMap(({ id, type }) => removalChanges(noteFile(id, type))),
     ...(settings?.changes ?? []),
   ];
   const notes = added.flatMap((note) => noteParts(note));
@@ -375,61 +369,6 @@ async function writeFiles(
   });
   const stampOf = new Map([...notes, ...changes].map(({ name }, n) => [name, stamps[n]]));
   return { stampOf, files: settings?.files };
-}
-
-/** The dot files that differ for a feed as it is to be. Throws an `UnreadableFile` if what is in one would be lost. */
-async function feedChanges(
-  { files, readId }: IndexedFeed,
-  folder: string,
-  after: Feed,
-): Promise<{ readonly changes: readonly Change[]; readonly files: FeedFiles }> {
-  const { passwordHash, license } = after;
-  const settings = settingsOf(after);
-  const changes: Change[] = [];
-  if (serializeSettings(files.settings) !== serializeSettings(settings))
-    changes.push(await settingsFile(folder, settings));
-  if (passwordHash !== files.passwordHash) changes.push(lineFile(PASSWORD_FILE, passwordHash));
-  if (license !== files.license) changes.push(lineFile(LICENSE_FILE, license?.text));
-  if (after.readId !== readId) {
-    if (files.storedReadId === UNREADABLE_READ_ID)
-      throw new UnreadableFile(READ_ID_FILE, 'it holds no read id');
-    changes.push(lineFile(READ_ID_FILE, after.readId));
-  }
-  const storedReadId = after.readId === readId ? files.storedReadId : after.readId;
-  // As the file will have them, so that the watch finds no difference.
-  return { changes, files: { storedReadId, settings: settingsAsStored(settings), passwordHash, license } };
-}
-
-function noteChanges({ before, after, content }: NoteEdit, { entry, stored }: NamedNote): Change[] {
-  const { file } = entry;
-  if (after === undefined) return removals(file);
-  const dated = content ? withKeptDate(entry, stored) : stored;
-  const isSame = dated === stored && after.meta === before.meta;
-  return [
-    ...(isSame ? [] : [textFile(metaFile(file), serializeMeta(after.meta, dated))]),
-    ...(content ? [{ name: file, bytes: content.bytes }] : []),
-  ];
-}
-
-function removals(file: NoteFile): Change[] {
-  return [file, metaFile(file)].map((name) => ({ name, bytes: undefined }));
-}
-
-function editedEntry(
-  { content }: NoteEdit,
-  { entry }: NamedNote,
-  stampOf: ReadonlyMap<string, Stamp | undefined>,
-): Entry {
-  const name = metaFile(entry.file);
-  const meta = stampOf.has(name) ? stampOf.get(name) : entry.meta;
-  if (!content) return { ...entry, meta };
-  const stamp = stampOf.get(entry.file)!;
-  return { ...entry, size: stamp.size, stamp, meta, sha256: content.sha256 };
-}
-
-function settingsOf(feed: Feed): StoredSettings {
-  const { title, description, showSender, listed, image, keepDays, keepNotes } = feed;
-  return { title, description, showSender, listed, image, keepDays, keepNotes };
 }
 
 /** Deletes a feed: it is gone, and its name free, once its folder is renamed. */
