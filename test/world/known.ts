@@ -158,6 +158,12 @@ export class KnownFeed {
     this.name = name;
     this.record = new Known(`feed ${name} #${number}`);
   }
+
+  /** Until somebody has noticed, its notes may show without metadata. */
+  get isRemovedByHand(): boolean {
+    const { pending } = this.record;
+    return pending?.change.isByHand === true && pending.value === undefined;
+  }
 }
 
 export class KnownNote extends Known<NoteValue> {

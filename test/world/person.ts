@@ -34,7 +34,7 @@ export class Person {
     const notes = [...feed.notes.values()].filter(
       (note) => !note.pending && note.touchedAt < this.#scene.now - YOUNG_MS && isThere(note),
     );
-    const p = random.below(12);
+    const p = random.below(13);
     if (p < 3 || notes.length === 0) {
       const id = `hand-${this.#scene.number()}` as NoteId;
       const file = noteFile(id, 'md');
@@ -59,11 +59,14 @@ export class Person {
       const described = isRemoved ? undefined : this.#described(note.sure!.key);
       const value = { ...NOTHING, ...described?.members, bytes };
       this.#change(feed.name, metaFile(note.file), described?.bytes, { known: note, value });
-    } else {
+    } else if (p < 12) {
       const title = `by hand ${random.below(10)}`;
       const value = { ...feed.record.sure!, title, description: '', keepNotes: undefined };
       const bytes = Buffer.from(JSON.stringify({ title }));
       this.#change(feed.name, SETTINGS_FILE, bytes, { known: feed.record, value });
+    } else {
+      this.#scene.computer.disk.removeByHand(join(this.#dir, feed.name));
+      this.#begin({ known: feed.record, value: undefined });
     }
   }
 
@@ -86,7 +89,12 @@ export class Person {
 
   #change(feed: FeedName, file: string, bytes: Buffer | undefined, effect: Effect): void {
     this.#put(feed, file, bytes);
+    this.#begin(effect);
+  }
+
+  #begin(effect: Effect): void {
     const title = `the change by hand of ${effect.known.title}`;
+    this.#scene.computer.trace(title);
     begin(this.#scene.moments, title, [effect], { isByHand: true });
   }
 

@@ -224,8 +224,14 @@ export class SimulatedDisk {
     const name = basename(path);
     const file = bytes && { ...this.#newFile(bytes), synced: bytes };
     this.#step(folder, file ? { added: [name, file] } : { removed: name });
-    for (const step of folder.steps) apply(folder.synced, step);
-    folder.steps = [];
+    syncNames(folder);
+  }
+
+  /** Somebody removes a file, or a folder with all that is in it, and syncs that. */
+  removeByHand(path: string): void {
+    const folder = this.#parentOf(path, 'unlink');
+    this.#step(folder, { removed: basename(path) });
+    syncNames(folder);
   }
 
   /** The process is dead: the kernel closes its files. What was not synced is still there. */
@@ -360,6 +366,11 @@ class PowerCut {
 function apply(names: Names, { removed, added }: Step): void {
   if (removed !== undefined) names.delete(removed);
   if (added) names.set(...added);
+}
+
+function syncNames(folder: FolderInode): void {
+  for (const step of folder.steps) apply(folder.synced, step);
+  folder.steps = [];
 }
 
 function* inodesIn(folder: FolderInode): Generator<Inode> {
