@@ -380,7 +380,8 @@ export class Client {
 
   /** Notes of a feed that was deleted meanwhile went with it. */
   #end(change: Change, { known }: FoundFeed, written: Written | undefined): void {
-    end(this.#scene.moments, change, written !== undefined && known.record.sure !== undefined);
+    const isThere = (known.record.sure ?? known.record.pending?.value) !== undefined;
+    end(this.#scene.moments, change, written !== undefined && isThere);
   }
 
   #mustBeFelt(error: Refusal, begunAt: number): void {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { FeedName, NoteId } from '../../src/feeds/names.ts';
 import { noteFile } from '../../src/feeds/names.ts';
 import { metaFile, SETTINGS_FILE } from '../../src/storage/files/names.ts';
-import { begin, type Effect, KnownNote } from './known.ts';
+import { begin, type Effect, type KnownFeed, KnownNote } from './known.ts';
 import type { Scene } from './scene.ts';
 
 /**
@@ -34,7 +34,7 @@ export class Person {
     const notes = [...feed.notes.values()].filter(
       (note) => !note.pending && note.touchedAt < this.#scene.now - YOUNG_MS && isThere(note),
     );
-    const p = random.below(13);
+    const p = random.below(14);
     if (p < 3 || notes.length === 0) {
       const id = `hand-${this.#scene.number()}` as NoteId;
       const file = noteFile(id, 'md');
@@ -64,10 +64,34 @@ export class Person {
       const value = { ...feed.record.sure!, title, description: '', keepNotes: undefined };
       const bytes = Buffer.from(JSON.stringify({ title }));
       this.#change(feed.name, SETTINGS_FILE, bytes, { known: feed.record, value });
-    } else {
+    } else if (p < 13) {
       this.#scene.computer.disk.removeByHand(join(this.#dir, feed.name));
       this.#begin({ known: feed.record, value: undefined });
-    }
+    } else this.#rename(feed);
+  }
+
+  /** Gives a feed on which nobody works a name that is free. */
+  #rename(feed: KnownFeed): void {
+    const { random, names, feeds } = this.#scene;
+    const name = random.oneOf(names);
+    const isTaken = feeds.some((one) => one.name === name && (one.record.sure || one.record.pending));
+    const isBusy = [...feed.notes.values()].some((one) => one.pending);
+    if (isTaken || isBusy) return;
+    this.#scene.computer.disk.renameByHand(join(this.#dir, feed.name), join(this.#dir, name));
+    const renamed = this.#scene.addFeed(name);
+    renamed.leastKept = feed.leastKept;
+    const notes = [...feed.notes.values()].map((one) => {
+      const note = new KnownNote(renamed, one.file, one);
+      note.isUnclear = one.isUnclear;
+      note.wasImported = true;
+      renamed.notes.set(one.file, note);
+      return { known: note, value: one.sure };
+    });
+    const effects: [Effect, Effect] = [
+      { known: feed.record, value: undefined },
+      { known: renamed.record, value: feed.record.sure },
+    ];
+    this.#begin(...effects, ...notes);
   }
 
   /** Metadata as somebody writes it, who may leave out the key that the note had. */
@@ -92,10 +116,10 @@ export class Person {
     this.#begin(effect);
   }
 
-  #begin(effect: Effect): void {
-    const title = `the change by hand of ${effect.known.title}`;
+  #begin(...effects: [Effect, ...Effect[]]): void {
+    const title = `the change by hand of ${effects[0].known.title}`;
     this.#scene.computer.trace(title);
-    begin(this.#scene.moments, title, [effect], { isByHand: true });
+    begin(this.#scene.moments, title, effects, { isByHand: true });
   }
 
   #put(feed: FeedName, file: string, bytes: Buffer | undefined): void {

@@ -234,6 +234,12 @@ export class SimulatedDisk {
     syncNames(folder);
   }
 
+  /** Somebody renames a file or folder within its folder, and syncs that. */
+  renameByHand(from: string, to: string): void {
+    this.rename(from, to);
+    syncNames(this.#parentOf(to, 'rename'));
+  }
+
   /** The process is dead: the kernel closes its files. What was not synced is still there. */
   closeAll(): void {
     this.#descriptors.clear();
