@@ -5,11 +5,12 @@ import type { WriterData } from '../src/storage/files/writer-thread.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
 import { post, serveCalls } from './serve-calls.ts';
 
-const { owner, tellsSyncs } = workerData as WriterData;
+const { dir, owner, tellsSyncs } = workerData as WriterData;
 
 serveCalls(() => {
   let commits: number[] = [];
   const writer = new DurableWriter(
+    dir,
     owner,
     new FolderSync(tellsSyncs ? (writes) => commits.push(writes) : undefined),
   );

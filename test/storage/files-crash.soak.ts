@@ -77,7 +77,7 @@ async function storing(dir: string, sync: Sync = syncFolder) {
   const log = keptLog();
   const index = new FeedIndex(SECRET);
   index.addAll(await scanAll(dir, () => {}, log));
-  const writer = new DurableWriter(undefined, { sync });
+  const writer = new DurableWriter(dir, undefined, { sync });
   const parts = writeParts({ dir, index, writer, log });
   const feed = index.get(name)!;
   feed.addFound([

@@ -75,7 +75,7 @@ function unwatched(
       t,
       dir,
       {},
-      { writer: new WriterThread(undefined), watch: { ...BLIND, order } },
+      { writer: new WriterThread(dir, undefined), watch: { ...BLIND, order } },
     );
     await body(t, { storage, dir, changes: [], orders });
   });
@@ -179,7 +179,7 @@ unwatched(
     await post(storage, other, newNote('y'), { readId: id('two') });
     await storage.close();
     await writeFile(join(dir, other, '.readid'), 'one\n');
-    const again = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: BLIND });
+    const again = await opened(t, dir, {}, { writer: new WriterThread(dir, undefined), watch: BLIND });
     await byHand(dir, '.readid', 'three\n');
     await configure(again, { title: 'T', readId: id('one') }).catch(() => {});
     t.match(await again.feed(other), { readId: 'one' });

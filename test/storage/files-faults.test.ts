@@ -216,7 +216,7 @@ t.test('nobody gets a read id that a full disk has no room to note, also after a
   /** A writer that writes every file but the one with the read ids. */
   const writer = () => {
     const full = () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' }));
-    const inner = new WriterThread(undefined);
+    const inner = new WriterThread(dir, undefined);
     const { append, change } = inner;
     return Object.assign(inner, {
       append: (...args: Parameters<typeof append>) =>

@@ -121,7 +121,7 @@ t.test('a sweep before the expired notes are known takes no others in their plac
   for (let n = 0; n < 3; n += 1) kept.unshift(await place(dir, '{"title": "kept"}'));
   for (let n = 0; n < 2; n += 1) await place(dir, `{${EXPIRES}}`);
   await writeFile(join(dir, name, '.feed.json'), '{"keep": {"notes": 3}}');
-  const storage = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: BLIND });
+  const storage = await opened(t, dir, {}, { writer: new WriterThread(dir, undefined), watch: BLIND });
   await storage.write({ kind: 'sweep', name, target: OPEN });
   t.same(await listed(storage), kept);
 });
@@ -167,7 +167,7 @@ t.test('`.marks` waits for notes whose files are there already', async (t) => {
   const dir = await dataFolder(t);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
-  const writer = new WriterThread(undefined);
+  const writer = new WriterThread(dir, undefined);
   const { change } = writer;
   const changeSlowly: typeof change = async (folder, changes, added, isWhole) => {
     const stamps = await change(folder, changes, added, isWhole);
@@ -208,7 +208,7 @@ for (const [when, between] of whenSetRight)
     let storage: Storage | undefined;
     // Without the watch, which would look at the marks before the clock is set.
     const open = async (unsaved: number) => {
-      const helpers = { writer: new WriterThread(undefined), watch: BLIND };
+      const helpers = { writer: new WriterThread(dir, undefined), watch: BLIND };
       storage = await opened(t, dir, { marksLimits: { ...marksLimits, unsaved } }, helpers);
       return storage;
     };
@@ -258,7 +258,7 @@ t.test(
       t,
       dir,
       {},
-      { writer: new WriterThread(undefined), watch: new WatchThread() },
+      { writer: new WriterThread(dir, undefined), watch: new WatchThread() },
     );
     const due = async () => (await storage.due(Date.now())).toSorted();
     t.ok(await eventually(async () => String(await due()) === removed));
@@ -313,7 +313,7 @@ t.test('a data folder that is away says nothing of marks', async (t) => {
   await mkdir(dir);
   const id = await place(dir, handMade('k'));
   // Without a watch, which would look for the marks before the folder is away.
-  const helpers = { writer: new WriterThread(undefined), watch: BLIND };
+  const helpers = { writer: new WriterThread(dir, undefined), watch: BLIND };
   const storage = await opened(t, dir, {}, helpers);
   const feed = (await storage.feed(name))!;
   await rename(dir, away);

@@ -232,7 +232,7 @@ t.test('files are placed before their folder is synced, and go when that fails',
   const dir = await dataFolder(t);
   const synced: string[][] = [];
   let fails = false;
-  const writer = new DurableWriter(undefined, {
+  const writer = new DurableWriter(dir, undefined, {
     sync: async (folder) => {
       synced.push((await readdir(folder)).map((name) => (isTempName(name) ? 'temp' : name)).sort());
       if (fails) throw new Error('the disk is broken');
@@ -265,7 +265,7 @@ t.test('what is taken back after a failed sync is durable too, once a sync succe
   const dir = await dataFolder(t);
   const synced: string[] = [];
   let failing = 0;
-  const writer = new DurableWriter(undefined, {
+  const writer = new DurableWriter(dir, undefined, {
     sync: async (folder) => {
       failing -= 1;
       if (failing === 0) throw new Error('the disk is broken');
@@ -294,7 +294,7 @@ t.test('a change whose folder cannot be synced is taken back, whole', async (t) 
   const sync = async () => {
     if (fails) throw new Error('the disk is broken');
   };
-  const writer = new DurableWriter(undefined, { sync });
+  const writer = new DurableWriter(dir, undefined, { sync });
   const bytes = Buffer.from('new');
   const old = ['a.md', '.a.md.json', 'b.md'].map((name) => ({ name, bytes: Buffer.from(name) }));
   await writer.placeFolder(dir, 'feed', old);
@@ -378,7 +378,7 @@ t.test('a note is not shown before its post is durable, though its file is seen'
   await writeFile(join(dir, 'feed', file), 'x');
   const log = keptLog();
   const locks = new KeyedLock<FeedName>();
-  const writer = new DurableWriter(undefined);
+  const writer = new DurableWriter(dir, undefined);
   const reconciler = new Reconciler({ dir, index, locks, log, writer, onLost: () => {} });
   const post = Promise.withResolvers<void>();
   locks.shared(feed.name, () => post.promise);

@@ -37,7 +37,7 @@ async function reconciling(t: Test, locks: FailingLock) {
   await writeFile(join(dir, name, '.password'), 'hash');
   const index = new FeedIndex(SECRET);
   const log = keptLog();
-  const writer = new DurableWriter(undefined);
+  const writer = new DurableWriter(dir, undefined);
   const lookedAnew: FeedName[] = [];
   const onLost = (feed: FeedName) => lookedAnew.push(feed);
   const reconciler = new Reconciler({ dir, index, locks, log, writer, onLost });

@@ -21,8 +21,8 @@ function kept() {
 
 const part = (name: string) => ({ name, bytes: Buffer.from(name) });
 
-function startThread(t: Test, observer?: CommitObserver): WriterThread {
-  const thread = new WriterThread(undefined, observer);
+function startThread(t: Test, dir: string, observer?: CommitObserver): WriterThread {
+  const thread = new WriterThread(dir, undefined, observer);
   t.teardown(() => thread.close());
   return thread;
 }
@@ -30,7 +30,7 @@ function startThread(t: Test, observer?: CommitObserver): WriterThread {
 t.test('an observer learns of every write, and of every write in the sync that it shared', async (t) => {
   const dir = await dataFolder(t);
   const { seen, observer } = kept();
-  const thread = startThread(t, observer);
+  const thread = startThread(t, dir, observer);
   await mkdir(join(dir, 'feed'));
   const names = Array.from({ length: 50 }, (_, i) => `${i}.md`);
   await Promise.all(names.map((name) => thread.change(join(dir, 'feed'), [], [part(name)])));
@@ -46,7 +46,7 @@ t.test('an observer learns of every write, and of every write in the sync that i
 t.test('a write that fails is told of, but committed nothing', async (t) => {
   const dir = await dataFolder(t);
   const { seen, observer } = kept();
-  const thread = startThread(t, observer);
+  const thread = startThread(t, dir, observer);
   await t.rejects(thread.change(join(dir, 'missing'), [], [part('a.md')]), { code: 'ENOENT' });
   t.match(seen, { wrote: [Number], committed: [] });
   t.equal(seen.committed.length, 0);
@@ -54,7 +54,7 @@ t.test('a write that fails is told of, but committed nothing', async (t) => {
 
 t.test('nobody needs to look', async (t) => {
   const dir = await dataFolder(t);
-  t.equal((await startThread(t).change(dir, [], [part('a.md')])).length, 1);
+  t.equal((await startThread(t, dir).change(dir, [], [part('a.md')])).length, 1);
 });
 
 t.test('the storage tells its observer', async (t) => {

@@ -423,3 +423,93 @@ for (const [how, ms] of [
     const arrivals = (await computer.until(again.arrivals(reread, first, 10)))!;
     t.ok(arrivals.notes.some(({ id }) => id === second));
   });
+
+/** Takes the data folder away at the nth call that matches. */
+function awayAt(computer: Computer, calls: RegExp, nth = 1): Pick<RegExp, 'test'> {
+  let count = 0;
+  return {
+    test(call) {
+      if (calls.test(call)) count += 1;
+      computer.disk.isAway ||= count === nth && calls.test(call);
+      return false;
+    },
+  };
+}
+
+async function bringBack(computer: Computer): Promise<void> {
+  computer.failing = undefined;
+  computer.disk.isAway = false;
+  await computer.until(later(computer, 3_000));
+}
+
+t.test(
+  'what was refused because the data folder went away is taken back when it is there again',
+  async (t) => {
+    const computer = start(t);
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    await computer.until(makeFeed(storage));
+    const id = (await computer.until(postText(storage)))!;
+    const feed = (await storage.feed(name))!;
+    const writes: (() => Promise<unknown>)[] = [
+      () => storage.write({ kind: 'remove', ...toFeed(feed), id }),
+      () => postText(storage, { key: 'k', posted: { hash: 'h' } }),
+    ];
+    for (const write of writes) {
+      computer.failing = awayAt(computer, /^rename .*feed\/\.tmp|^rename .*\.tmp-nfs/, 2);
+      await t.rejects(computer.until(write()), { code: 'store_unavailable' });
+      await computer.until(later(computer, 3_000));
+      await bringBack(computer);
+      const { notes } = (await computer.until(storage.page(feed, { limit: 10 })))!;
+      t.same(
+        notes.map((note) => note.id),
+        [id],
+      );
+    }
+  },
+);
+
+t.test('a change by hand shows although the data folder was away when it was to be read', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  await computer.until(postText(storage));
+  await computer.until(later(computer, 2_000));
+  computer.failing = awayAt(computer, /by-hand\.md$/, 2);
+  computer.disk.placeByHand(`${DATA}/feed/by-hand.md`, Buffer.from('by hand'));
+  await computer.until(later(computer, 3_000));
+  t.ok(computer.disk.isAway);
+  await bringBack(computer);
+  t.equal(await computer.until(countOf(storage)), 2);
+});
+
+t.test(
+  'while the data folder is away, an expired note stays so, and no note is without its metadata',
+  async (t) => {
+    const computer = start(t);
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    await computer.until(makeFeed(storage));
+    await computer.until(postText(storage, { expires: computer.time.now + 1_000 }));
+    const id = (await computer.until(postText(storage, { key: 'k', posted: { hash: 'h' } })))!;
+    await computer.until(later(computer, 3_000));
+    const feed = (await storage.feed(name))!;
+    const sweep = { kind: 'sweep', ...toFeed(feed), limits: NO_LIMITS } as const;
+    computer.disk.isAway = true;
+    const describe = {
+      kind: 'describe',
+      ...toFeed(feed),
+      id,
+      meta: { tags: ['a'] },
+      limits: NO_LIMITS,
+    } as const;
+    for (const call of [
+      () => storage.write(sweep as never),
+      () => storage.write(describe as never),
+      () => storage.note(feed, id),
+    ])
+      await t.rejects(computer.until(call() as Promise<unknown>), { code: 'store_unavailable' });
+    await bringBack(computer);
+    await computer.until(storage.write(sweep as never));
+    t.equal(await computer.until(countOf(storage)), 1);
+    t.match(await computer.until(storage.note(feed, id)), { meta: { key: 'k' } });
+  },
+);

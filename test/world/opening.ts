@@ -25,7 +25,7 @@ export function openOn(
     marksLimits: { unsaved: 4, marginMs: 1_000, spareLines: 8 },
     log: logOf(computer),
   };
-  return openFiles(options, { writer: writerOn(computer), watch: watchOn(computer) });
+  return openFiles(options, { writer: writerOn(computer, dir), watch: watchOn(computer) });
 }
 
 function logOf(computer: Computer) {
@@ -38,8 +38,8 @@ function sent(computer: Computer): Promise<void> {
   return new Promise((resolve) => computer.time.after(computer.random.next() * 0.3, resolve));
 }
 
-function writerOn(computer: Computer): FilesHelpers['writer'] {
-  const writer = new DurableWriter(undefined);
+function writerOn(computer: Computer, dir: string): FilesHelpers['writer'] {
+  const writer = new DurableWriter(dir, undefined);
   const call = <M extends keyof FileWriter>(method: M) =>
     (async (...args: never[]) => {
       await sent(computer);

@@ -58,6 +58,8 @@ export class SimulatedDisk {
   #folder: FolderInode;
   readonly #descriptors = new Map<number, Descriptor>();
   #lastDescriptor = FIRST_DESCRIPTOR;
+  /** There is nothing at the path of the root, as while a disk is not mounted. */
+  isAway = false;
 
   /** @param root the path of the only folder there is at first */
   constructor(root: string, now: () => number) {
@@ -265,7 +267,7 @@ export class SimulatedDisk {
   }
 
   #find(path: string): Inode | undefined {
-    if (path === this.#root) return this.#folder;
+    if (path === this.#root) return this.isAway ? undefined : this.#folder;
     const parent = this.#find(dirname(path));
     if (parent?.kind === 'file') throw failure('ENOTDIR', 'open');
     return parent?.names.get(basename(path));

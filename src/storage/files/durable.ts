@@ -6,7 +6,7 @@ import type { ReadId } from '../../feeds/names.ts';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from '../../system-errors.ts';
 import { KeyedLock } from '../keyed-lock.ts';
-import { isPassing } from './failures.ts';
+import { isGone, isPassing } from './failures.ts';
 import { intentName, isFileOfNote, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
@@ -72,6 +72,7 @@ type Planned = Change & { readonly temp: string; readonly isNew: boolean };
  * pool would wait for each other at the locks of one folder, and need half as much CPU again.
  */
 export class DurableWriter {
+  readonly #dir: string;
   readonly #owner: Owner | undefined;
   readonly #folders: Pick<FolderSync, 'sync'>;
   readonly #open = pLimit(OPEN_FILES);
@@ -80,7 +81,9 @@ export class DurableWriter {
   readonly #undoLeft = new Map<string, Undo>();
   readonly #undoing = new KeyedLock<string>();
 
-  constructor(owner: Owner | undefined, folders: Pick<FolderSync, 'sync'> = new FolderSync()) {
+  /** @param dir the data folder, in which or in whose folders it writes */
+  constructor(dir: string, owner: Owner | undefined, folders: Pick<FolderSync, 'sync'> = new FolderSync()) {
+    this.#dir = dir;
     this.#owner = owner;
     this.#folders = folders;
   }
@@ -209,13 +212,26 @@ export class DurableWriter {
   async #run(folder: string, steps: Undo): Promise<void> {
     for (const [n, step] of steps.entries())
       try {
-        await step();
-      } catch (error) {
-        if (!isPassing(error)) continue;
+        await this.#undo(step);
+      } catch {
         const before = this.#undoLeft.get(folder);
         this.#undoLeft.set(folder, [...(before ?? []), ...steps.slice(n)]);
         if (!before) this.#undoLater(folder);
         return;
+      }
+  }
+
+  /** Throws the system's error if the disk may let the step be done later; what cannot be done ever is as good as done. */
+  async #undo(step: Undo[number]): Promise<void> {
+    for (let isRepeated = false; ; isRepeated = true)
+      try {
+        await step();
+        return;
+      } catch (error) {
+        if (isPassing(error)) throw error;
+        if (!isGone(error) || isRepeated) return;
+        // What is not found is not gone if all of the data folder is away.
+        fs.lstatSync(this.#dir);
       }
   }
 
@@ -226,11 +242,7 @@ export class DurableWriter {
       for (;;) {
         const [step, ...others] = this.#undoLeft.get(folder) ?? [];
         if (!step) break;
-        try {
-          await step();
-        } catch (error) {
-          if (isPassing(error)) throw error;
-        }
+        await this.#undo(step);
         // While the step ran, other writes that failed may have appended their steps.
         const behind = this.#undoLeft.get(folder)!.slice(1 + others.length);
         this.#undoLeft.set(folder, [...others, ...behind]);

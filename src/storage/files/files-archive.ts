@@ -100,7 +100,7 @@ export class FilesArchive implements Archive {
     if (!options.acceptReadIds) refuseWaiting(index.waiting());
     const retired = (await readRetired(dir)).split('\n').filter(isReadId);
     const free = retired.filter((readId) => !index.anyByReadId(readId));
-    const parts = { dir, index, writer: new DurableWriter(owner) };
+    const parts = { dir, index, writer: new DurableWriter(dir, owner) };
     const records = new RecordFiles({ ...parts, locks: new KeyedLock(), log });
     await records.load();
     return new FilesArchive(parts, free, records);

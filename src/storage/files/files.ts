@@ -104,8 +104,8 @@ export async function openFiles(
   }
 }
 
-function threadsOf({ owner, commits }: FilesOptions): FilesHelpers {
-  return { writer: new WriterThread(owner, commits), watch: new WatchThread() };
+function threadsOf({ dir, owner, commits }: FilesOptions): FilesHelpers {
+  return { writer: new WriterThread(dir, owner, commits), watch: new WatchThread() };
 }
 
 /**

@@ -4,15 +4,15 @@ import { isReadId, type ReadId } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { type Change, type FileWriter, textFile } from './durable.ts';
 import { RETIRED_FILE, readIdOfTemp, TOKENS_FILE } from './names.ts';
-import { readWhole, whyUnreadable } from './read-file.ts';
+import { readWhole, soughtIn, whyUnreadable } from './read-file.ts';
 
 /**
  * The text of a file in the data folder, of any length; empty when there is none.
- * @throws Refusal `store_unavailable` if something is there that cannot be read
+ * @throws Refusal `store_unavailable` if something is there that cannot be read, or all of the data folder is away
  */
 export async function readText(dir: string, name: string): Promise<string> {
   const path = join(dir, name);
-  const file = await readWhole(path);
+  const file = await soughtIn(dir, () => readWhole(path));
   if (file) return new TextDecoder().decode(file.bytes);
   const why = await whyUnreadable(path, Number.POSITIVE_INFINITY);
   if (why === undefined) return '';

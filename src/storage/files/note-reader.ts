@@ -6,15 +6,14 @@ import { isExpired, type Note, type NoteMeta } from '../../feeds/note.ts';
 import type { LoadedNotes } from '../found-page.ts';
 import { NO_META } from '../metadata.ts';
 import { PAGE_TEXT_BYTES, type Page, type PageQuery, type StoredFile, type TagCount } from '../storage.ts';
-import { refuse, unavailable } from './failures.ts';
+import { unavailable } from './failures.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { readPart, readWhole, statFile, statReadable } from './read-file.ts';
+import { mustBeThere, readPart, readWhole, statFile, statReadable } from './read-file.ts';
 import { type FeedLog, logOfFeed, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import type { FileSeen } from './reconciler.ts';
 import { dateOfFile, type Stamp, sameStamp, stampToKeep, UNSEEN, UNSURE } from './stamp.ts';
-import * as sys from './syscalls.ts';
 import { TagIndex } from './tag-index.ts';
 import type { WriteParts } from './writes.ts';
 
@@ -157,7 +156,7 @@ export class NoteReader {
     if (!found) return undefined;
     const { entry, read } = found;
     const { stamp } = read.stamps;
-    if (!stamp) return this.#absent();
+    if (!stamp) return undefined;
     const { dir, index } = this.#parts;
     return {
       size: stamp.size,
@@ -174,18 +173,13 @@ export class NoteReader {
     };
   }
 
-  /** The answer for an absent file. Throws if the whole data folder is absent. */
-  async #absent(): Promise<undefined> {
-    await sys.lstat(this.#parts.dir).catch(refuse);
-  }
-
   async #read(feed: IndexedFeed, asked: Entry): Promise<Note | undefined> {
     const found = await this.#readSettled(feed, asked, readNote);
     if (!found) return undefined;
     const { entry, read } = found;
     const { meta, others, content } = read;
     const { stamp } = read.stamps;
-    if (!stamp) return this.#absent();
+    if (!stamp) return undefined;
     const { id, type, createdAt } = entry;
     const { size, mtimeMs: modifiedAt } = stamp;
     const note: Note = { id, type, size, createdAt, modifiedAt, meta, ...(others && { others }), content };
@@ -230,8 +224,10 @@ export class NoteReader {
       const left: unknown = await writer.finishUndo(folder).then(undefined, (error) => error);
       const entry = feed.notes.get(asked.file);
       const again = entry && (await readNow(entry));
+      if (!again || hasAll(again.entry, again.read)) return again;
       // A file that a refused write has moved away is one of the note all the same.
-      if (left !== undefined && again && !hasAll(again.entry, again.read)) throw unavailable(left);
+      if (left !== undefined) throw unavailable(left);
+      await mustBeThere(dir);
       return again;
     });
   }

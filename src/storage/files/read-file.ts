@@ -72,6 +72,22 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
+/**
+ * To be called where files of a feed are not found: they are not gone if all of the data folder is, as of a disk that is not
+ * mounted. Throws `store_unavailable` then.
+ */
+export async function mustBeThere(dataDir: string): Promise<void> {
+  await sys.lstat(dataDir).catch(refuse);
+}
+
+/** Looks again for what is not there, once the data folder is known to be there. Throws as `mustBeThere`. */
+export async function soughtIn<T>(dataDir: string, look: () => Promise<T>): Promise<T> {
+  const found = await look();
+  if (found !== undefined) return found;
+  await mustBeThere(dataDir);
+  return look();
+}
+
 /** Whether a folder is there; a link to one is not. */
 export async function isFolder(path: string): Promise<boolean> {
   return (await statAny(path))?.isDirectory() ?? false;

@@ -16,7 +16,7 @@ import {
   SETTINGS_FILE,
 } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { isFolder, isThere } from './read-file.ts';
+import { isFolder, isThere, mustBeThere } from './read-file.ts';
 import { type FeedFiles, logOfFeed, readFeedFiles } from './read-metadata.ts';
 import { MAX_FAILURES, readEntry, scanFeed } from './scan.ts';
 import { type Stamp, sameStamp, UNSEEN } from './stamp.ts';
@@ -236,7 +236,9 @@ export class Reconciler {
         sameStamp(known?.stamp, entry?.stamp) &&
         sameStamp(known?.meta, entry?.meta);
       if (entry && !isSame) await this.#addFound(feed, entry, { put, marks });
-      if (!entry && known) gone.push(file);
+      if (entry) return;
+      await mustBeThere(this.#parts.dir);
+      if (known) gone.push(file);
     };
     for (const file of new Set(changed.map(noteOf))) {
       if (file === undefined) continue;
@@ -249,7 +251,7 @@ export class Reconciler {
     const files = read && withReported(feed.files, read, changed);
     // This throws if the folder cannot be searched: nobody knows then whether the notes are gone.
     if (gone[0] !== undefined) await isThere(join(folder, gone[0]));
-    // Without the folder, or the whole data folder, nothing is known about its notes.
+    // Without the folder nothing is known about its notes.
     if (gone.length > 0 && !(await isFolder(folder))) return;
     this.#apply(feed, { put, gone, files, marks });
     if (failures.length > 0) throw failures[0];

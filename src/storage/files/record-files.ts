@@ -7,7 +7,6 @@ import { type FileWriter, textFile } from './durable.ts';
 import { asRefusal } from './failures.ts';
 import type { FeedIndex } from './feed-index.ts';
 import { readText } from './line-files.ts';
-import { isFolder } from './read-file.ts';
 import { parseRecords, RECORD_KINDS, RECORD_LINES } from './record-lines.ts';
 
 /** How soon a file that could not be read after a change by hand is read again, ms. */
@@ -63,11 +62,10 @@ export class RecordFiles implements OperatorRecords {
 
   /** Reads the file of that name again, which somebody has changed by hand. The watch reports a change once, so a failure is retried. */
   async reload(file: string): Promise<void> {
-    const { dir, index, locks, log } = this.#parts;
+    const { index, locks, log } = this.#parts;
     const kind = RECORD_KINDS.find((one) => RECORD_LINES[one].file === file);
     try {
-      // A data folder that is away says nothing.
-      if (kind === undefined || !(await isFolder(dir))) return;
+      if (kind === undefined) return;
       const before = this.#of(kind);
       await locks.exclusive(file, () => this.#read(kind));
       this.#failed.delete(file);

@@ -104,7 +104,7 @@ export async function markFolder(
       log.warn(isMarked ? OTHER_SECRET : UNKNOWN_SECRET, { feedsWithoutReadId });
   }
   try {
-    await new DurableWriter(owner).change(dir, [lineFile(SECRET_MARK_FILE, markOf(secret))]);
+    await new DurableWriter(dir, owner).change(dir, [lineFile(SECRET_MARK_FILE, markOf(secret))]);
   } catch (error) {
     // A full disk must not keep notes from being read.
     log.warn('DATA_DIR cannot be marked with its secret', { code: errorCode(error) });
@@ -153,7 +153,7 @@ async function readBytes(dir: string): Promise<Buffer | undefined> {
 async function makeSecret(dir: string, owner: Owner | undefined): Promise<Buffer> {
   const name = tempName();
   const bytes = Buffer.from(`${randomBytes(MIN_BYTES).toString('base64url')}\n`);
-  await new DurableWriter(owner).change(dir, [{ name, bytes, private: true }]);
+  await new DurableWriter(dir, owner).change(dir, [{ name, bytes, private: true }]);
   const [temp, path] = [join(dir, name), join(dir, SECRET_FILE)];
   try {
     // A link never replaces what another process made meanwhile; a rename is for file systems without links.

@@ -6,6 +6,7 @@ import { isPassing, unavailable } from './failures.ts';
 
 /** What the thread is started with. */
 export interface WriterData {
+  readonly dir: string;
   readonly owner: Owner | undefined;
   /** Replies are to tell of the folder syncs made. */
   readonly tellsSyncs: boolean;
@@ -36,9 +37,9 @@ export class WriterThread implements WriterHelper {
   readonly #held = new Set<string>();
 
   /** @param observer of every write and every sync of a folder */
-  constructor(owner: Owner | undefined, observer?: CommitObserver) {
+  constructor(dir: string, owner: Owner | undefined, observer?: CommitObserver) {
     this.#observer = observer;
-    const data: WriterData = { owner, tellsSyncs: observer !== undefined };
+    const data: WriterData = { dir, owner, tellsSyncs: observer !== undefined };
     this.#thread = new ThreadCalls('write-files', data, {
       onStats: ({ commits }) => {
         for (const writes of commits) observer?.committed(writes);
