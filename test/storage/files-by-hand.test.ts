@@ -64,6 +64,25 @@ const becomes = async (t: Test, storage: Storage, expected: string[], feed = nam
   t.same(await files(storage, feed), expected);
 };
 
+byHand(
+  'a note that is taken away and put back has come again, also for who was told of it last',
+  async (t, { storage, dir }) => {
+    const [first, last] = [newNote('first'), newNote('last')];
+    for (const note of [first, last]) await post(storage, name, note);
+    const feed = async () => (await storage.feed(name))!;
+    const [place] = (await storage.arrivals(await feed(), undefined, 1))!.notes;
+    t.equal(place?.id, last.id);
+    const path = join(dir, name, `${last.id}.md`);
+    const away = join(await dataFolder(t), 'away');
+    await rename(path, away);
+    t.ok(await eventually(async () => (await feed()).noteCount === 1));
+    await rename(away, path);
+    t.ok(await eventually(async () => (await feed()).noteCount === 2));
+    t.match(await storage.arrivals(await feed(), place, 10), { notes: [{ id: last.id }], isComplete: true });
+    t.same(await storage.arrivals(await feed(), last.id, 10), { notes: [], isComplete: true });
+  },
+);
+
 eitherWay('a note is added, edited and removed', async (t, { storage, dir, changes }) => {
   const { readId } = await post(storage, name, newNote('first'));
   const [first] = await files(storage, name);

@@ -56,7 +56,8 @@ export async function findArrivals(
   const now = Date.now();
   const isLive = ({ id }: Arrival) => {
     const entry = feed.entryOfId(id);
-    return id !== place.id && entry !== undefined && feed.expiryOf(entry.file) > now;
+    // Not by the id of a place: a note that was told may have been removed by hand, and placed again.
+    return id !== since && entry !== undefined && feed.expiryOf(entry.file) > now;
   };
   return lastArrivals(found, place, limit, isLive);
 }
