@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import { threadsOf } from '../support/failing-threads.ts';
 import { edits, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
-import { dataFolder, opened } from './files-support.ts';
+import { dataFolder, keptLog, opened } from './files-support.ts';
 
 const name = feedName('feed');
 const ids = new NoteIds();
@@ -231,6 +231,43 @@ for (const [when, between] of whenSetRight)
     t.intercept(Date, 'now', { value: later });
     t.ok(await answering(await open(100), 'late'));
   });
+
+t.test(
+  'no key is forgotten after the clock was ahead, also if the disk failed once it was set right',
+  async (t) => {
+    const dir = await dataFolder(t);
+    const writer = new WriterThread(undefined);
+    const { append } = writer;
+    let failures = 0;
+    Object.assign(writer, {
+      append: async (...args: Parameters<typeof append>) => {
+        if (failures++ === 0) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+        return append(...args);
+      },
+    });
+    const { now } = Date;
+    const [inAnHour, later] = [1, 2].map((hours) => () => now() + hours * 3_600_000);
+    const ahead = t.intercept(Date, 'now', { value: inAnHour });
+    const log = keptLog();
+    const first = await opened(
+      t,
+      dir,
+      { marksLimits: { ...marksLimits, unsaved: 3 }, log },
+      { writer, watch: BLIND },
+    );
+    for (let n = 0; n < 3; n += 1) await post(first, name, keyed(`${n}`));
+    t.ok(await eventually(async () => (await marksIn(dir)) !== ''));
+    ahead.restore();
+    await post(first, name, keyed('early'));
+    t.ok(await eventually(() => log.lines.length > 0), 'it could not be written');
+    await post(first, name, keyed('late'));
+    await first.close();
+    // After the time that `.marks` named.
+    t.intercept(Date, 'now', { value: later });
+    const second = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: BLIND });
+    for (const key of ['early', 'late']) t.ok(await answering(second, key), key);
+  },
+);
 
 t.test('a folder that comes while the service runs has its keys', async (t) => {
   const dir = await dataFolder(t);

@@ -214,7 +214,6 @@ export class MarkKeeper {
   async #save(feed: IndexedFeed): Promise<void> {
     const { index, locks, log, marksLimits } = this.#parts;
     const since = Date.now() - marksLimits.marginMs;
-    this.#since.set(feed, since);
     // A write adds its marks to the index when it is done. Its files may be there long before.
     await locks.settled(feed.name);
     const changed = feed.changedMarks;
@@ -224,6 +223,7 @@ export class MarkKeeper {
       await locks.shared(feed.name, async () => {
         if (index.get(feed.name) === feed) await this.#write(feed, [...(changed ?? [])], since);
       });
+      this.#since.set(feed, since);
     } catch (error) {
       for (const file of changed ?? []) feed.recordMarkChange(file);
       log.warn('the file .marks of a feed could not be written', {
