@@ -7,6 +7,19 @@ export interface SlowReader {
   giveWay(reason: Refusal): void;
 }
 
+/** What one client holds. Of an answer that several clients read, each holds its share. */
+interface Holding {
+  bytes: number;
+  /** Those that it has held for longest are first. */
+  readonly parts: Part[];
+}
+
+interface Part {
+  readonly memory: ArrayBufferLike;
+  bytes: number;
+  readonly readers: SlowReader[];
+}
+
 /** Bounds the memory of answers whose clients are slow to take them. An answer that several clients read counts once. */
 export class AnswerMemory {
   readonly #total: number;
@@ -27,7 +40,7 @@ export class AnswerMemory {
       this.#readers.set(memory, new Set([reader]));
       this.#used += memory.byteLength;
     }
-    while (this.#used > this.#total) this.#endOne();
+    if (this.#used > this.#total) this.#makeRoom();
   }
 
   /** May be called more than once. */
@@ -38,18 +51,38 @@ export class AnswerMemory {
     this.#used -= memory.byteLength;
   }
 
-  #endOne(): void {
-    const shares = new Map<string, number>();
-    for (const [{ byteLength }, readers] of this.#readers)
-      for (const { client } of readers)
-        shares.set(client, (shares.get(client) ?? 0) + byteLength / readers.size);
-    const [largest] = [...shares].reduce((larger, one) => (one[1] > larger[1] ? one : larger));
-    for (const [memory, readers] of this.#readers)
+  /** All readers are looked at once, because there may be thousands. */
+  #makeRoom(): void {
+    const holdings = this.#holdings();
+    const reason = new Refusal('busy', 'Too many answers wait for slow clients.');
+    while (this.#used > this.#total) {
+      let largest = holdings[0]!;
+      for (const one of holdings) if (one.bytes > largest.bytes) largest = one;
+      const { memory, bytes, readers } = largest.parts.shift()!;
+      largest.bytes = largest.parts.length > 0 ? largest.bytes - bytes : 0;
       for (const reader of readers) {
-        if (reader.client !== largest) continue;
         this.release(memory, reader);
-        reader.giveWay(new Refusal('busy', 'Too many answers wait for slow clients.'));
-        return;
+        reader.giveWay(reason);
       }
+    }
+  }
+
+  #holdings(): Holding[] {
+    const holdings = new Map<string, Holding>();
+    for (const [memory, readers] of this.#readers) {
+      const share = memory.byteLength / readers.size;
+      for (const reader of readers) {
+        const holding = holdings.get(reader.client) ?? { bytes: 0, parts: [] };
+        holdings.set(reader.client, holding);
+        holding.bytes += share;
+        const last = holding.parts.at(-1);
+        if (last?.memory !== memory) holding.parts.push({ memory, bytes: share, readers: [reader] });
+        else {
+          last.bytes += share;
+          last.readers.push(reader);
+        }
+      }
+    }
+    return [...holdings.values()];
   }
 }
