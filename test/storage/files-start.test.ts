@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { derivedReadId, NoteIds } from '../../src/feeds/ids.ts';
 import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
 import { openFiles } from '../../src/storage/files/files.ts';
 import { loadSecret } from '../../src/storage/files/secret.ts';
+import { CLOCK_TICK_MS } from '../../src/storage/files/stamp.ts';
 import { eventually } from '../support/eventually.ts';
 import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
 import { post, reads } from '../support/storing.ts';
@@ -14,7 +17,11 @@ import { feedName, newNote } from './contract.ts';
 import { dataFolder, keptLog, opened, SECRET } from './files-support.ts';
 
 /** Makes a feed's folder by hand. */
-async function makeFeed(dir: string, name: string, files: Record<string, string>): Promise<void> {
+async function makeFeed(
+  dir: string,
+  name: string,
+  files: Record<string, string | Uint8Array>,
+): Promise<void> {
   await mkdir(join(dir, name), { recursive: true });
   for (const [file, text] of Object.entries(files)) await writeFile(join(dir, name, file), text);
 }
@@ -249,4 +256,23 @@ t.test('what is kept for ever is not begun anew where it cannot be read', async 
     await mkdir(join(other, file));
     await t.rejects(opened(t, other), { message });
   }
+});
+
+const CANNOT_COUNT = { skip: existsSync('/proc/self/io') ? false : 'the system does not count what is read' };
+t.test('a start reads no texts to know in which order notes came', CANNOT_COUNT, async (t) => {
+  const dir = await dataFolder(t);
+  const [ids, text] = [new NoteIds(), Buffer.alloc(100 * 1024, 'text ')];
+  const made = Array.from({ length: 100 }, () => ids.next());
+  // Later than the dates of the notes by the clock of the file system, as if they had waited for the disk.
+  await wait(2 * CLOCK_TICK_MS);
+  const files = made.map((id) => ({ [`${id}.md`]: text, [`.${id}.md.json`]: '{"title": "Titled"}' }));
+  await makeFeed(dir, 'feed', Object.assign({}, ...files));
+  const storage = await opened(t, dir);
+  const feed = (await storage.feed(feedName('feed')))!;
+  const bytesRead = async () => Number(/^rchar: (\d+)$/m.exec(await readFile('/proc/self/io', 'utf8'))?.[1]);
+  const before = await bytesRead();
+  const { notes } = (await storage.arrivals(feed, made[0]!, 100))!;
+  const bytes = (await bytesRead()) - before;
+  t.equal(notes.length, made.length - 1);
+  t.ok(bytes < 10 * text.length, `${bytes} bytes were read`);
 });

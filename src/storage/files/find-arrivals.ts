@@ -27,7 +27,7 @@ const CHANGED_MS = 10_000;
 /** See `Storage.arrivals`. */
 export async function findArrivals(
   { dir, locks }: Pick<WriteParts, 'dir' | 'locks'>,
-  reader: Pick<NoteReader, 'note'>,
+  reader: Pick<NoteReader, 'meta'>,
   feed: IndexedFeed,
   since: Arrival | NoteId | undefined,
   limit: number,
@@ -80,7 +80,7 @@ function logOf(feed: IndexedFeed, from: number, maxEntries: number): ArrivalLog 
 
 async function readArrival(
   folder: string,
-  reader: Pick<NoteReader, 'note'>,
+  reader: Pick<NoteReader, 'meta'>,
   feed: IndexedFeed,
   entry: Entry,
 ): Promise<Arrival | undefined> {
@@ -103,14 +103,14 @@ async function readArrival(
  */
 async function arrivalBeforeEdits(
   folder: string,
-  reader: Pick<NoteReader, 'note'>,
+  reader: Pick<NoteReader, 'meta'>,
   feed: IndexedFeed,
   entry: Entry,
   at: number,
 ): Promise<number | undefined> {
-  const note = await reader.note(feed, entry);
+  const meta = await reader.meta(feed, entry);
   // Nothing says which of its edits changed the file, nor whether one that has expired was edited.
-  if (!note || note.meta.edited !== undefined) return entry.createdAt;
+  if (!meta || meta.edited !== undefined) return entry.createdAt;
   const metaAt = (await statFile(join(folder, metaFile(entry.file))))?.ctimeMs;
   return metaAt !== undefined && metaAt < at - BY_HAND_MS ? Math.max(metaAt, entry.createdAt) : undefined;
 }

@@ -105,6 +105,12 @@ export class NoteReader {
     return note && !isExpired(note, Date.now()) ? note : undefined;
   }
 
+  /** What the metadata of a note say; undefined when it has expired, or is gone. Its text, which may be long, is not read. */
+  async meta(feed: IndexedFeed, entry: Entry): Promise<NoteMeta | undefined> {
+    const found = await this.#atOnce(() => this.#readSettled(feed, entry, readMeta));
+    return found && !isExpired(found.read, Date.now()) ? found.read.meta : undefined;
+  }
+
   /** See `foundPage`. */
   async notes(feed: IndexedFeed, files: readonly NoteFile[]): Promise<LoadedNotes> {
     const notes: Note[] = [];
