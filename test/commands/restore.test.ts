@@ -27,6 +27,7 @@ t.setTimeout(600_000);
 
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
 const WITHOUT_LINKS = new URL('../support/without-links.mjs', import.meta.url).pathname;
+const WITHOUT_ROOM = new URL('../support/without-room-for-log.mjs', import.meta.url).pathname;
 const HELD_CHECK = new URL('../support/held-check.mjs', import.meta.url).pathname;
 const ON_SQLITE = { SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 'a secret of tests that is long enough' };
 const asRoot = process.getuid?.() === 0 ? {} : { skip: 'only root can give files away' };
@@ -111,6 +112,16 @@ t.test('the database is kept, with its log, where files cannot have second names
   t.same(await textsOf(service), ['in the backup']);
   await service.kill('SIGTERM');
   t.match(await restore(dir, aside), { code: 0, stderr: '' });
+  t.same(await textsOf(await startOn(t, dir)), ['after the backup', 'in the backup']);
+});
+
+t.test('nothing is left of a database that could not be kept with its log', async (t) => {
+  const { dir, backup } = await killedAfterBackup(t);
+  const before = readdirSync(dir);
+  const { code, stderr } = await run(dir, ['restore', backup], ON_SQLITE, ['--import', WITHOUT_ROOM]);
+  t.equal(code, 1);
+  t.match(stderr, /The disk of the database is full/);
+  t.same(readdirSync(dir), before);
   t.same(await textsOf(await startOn(t, dir)), ['after the backup', 'in the backup']);
 });
 

@@ -106,7 +106,13 @@ function canPrepare(db: Database.Database, sql: string): boolean {
 function setAside(database: string): string {
   const aside = `${database}.before-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`;
   keep(database, aside);
-  if (statSync(database + LOG_END, { throwIfNoEntry: false })) keep(database + LOG_END, aside + LOG_END);
+  try {
+    if (statSync(database + LOG_END, { throwIfNoEntry: false })) keep(database + LOG_END, aside + LOG_END);
+  } catch (error) {
+    // Without its log it is of no use, and each attempt would leave another copy.
+    rmSync(aside);
+    throw error;
+  }
   return aside;
 }
 
