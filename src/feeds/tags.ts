@@ -52,6 +52,11 @@ export function tagFrom(text: string): string {
   return [...tag.replace(EVERY_NOT_IN_TAGS, '-')].slice(0, TAG_LENGTH).join('');
 }
 
+/** A tag that somebody wrote by hand, as a query asks for it. Nothing is refused; one that is too long stays as it is. */
+export function tagByHand(text: string): string {
+  return text.length > MAX_UNFOLDED ? text : folded(text);
+}
+
 /** What tags begin with, as they are stored; undefined if none can begin so. */
 export function tagStart(text: string): string | undefined {
   if (text.length > MAX_UNFOLDED) return undefined;

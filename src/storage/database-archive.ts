@@ -4,6 +4,7 @@ import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Ordered } from '../feeds/order.ts';
 import { Refusal } from '../refusals.ts';
 import type { Archive, ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
+import { withLowerTags } from './metadata.ts';
 import type { OperatorRecord } from './operator-records.ts';
 import { type FeedRow, feedOf, type InsertedNote, metadataColumns, metaOf, typeNumber } from './rows.ts';
 
@@ -58,7 +59,8 @@ export abstract class DatabaseArchive implements Archive {
     const first = after ? placeOf(after) : BEFORE_ALL;
     const next = (place: SortColumns) => this.noteRows(name, place);
     for await (const row of inOrder(next, (row) => row, first)) {
-      const { meta, others } = metaOf(row.metadata);
+      // As files are read, so that a copy in files is the same.
+      const { meta, others } = withLowerTags(metaOf(row.metadata));
       const bytes = await noteBytes(row, this.#images);
       yield { ...orderOf(row), modifiedAt: row.modified_at, meta, others, bytes };
     }

@@ -2,6 +2,7 @@ import type { FeedSettings } from '../feeds/feed.ts';
 import { isNoteKey, MAX_KEEP_DAYS, MAX_KEEP_NOTES } from '../feeds/keeping.ts';
 import { isNoteId, type NoteFile } from '../feeds/names.ts';
 import type { NoteMeta } from '../feeds/note.ts';
+import { tagByHand } from '../feeds/tags.ts';
 import { shownOneLine } from '../feeds/text.ts';
 
 /** The largest metadata file that is read, in bytes. */
@@ -59,6 +60,14 @@ export function metaIn(fields: JsonObject): StoredMeta {
     ...(created !== undefined && { created }),
     ...(others.length > 0 && { others: Object.fromEntries(others.map((name) => [name, fields[name]])) }),
   };
+}
+
+/**
+ * The metadata with tags in lower case, as queries have them: somebody may have written the file by hand. Rows of databases are
+ * used as they are, because a table holds their tags as well.
+ */
+export function withLowerTags({ meta, ...beside }: StoredMeta): StoredMeta {
+  return { ...beside, meta: { ...meta, tags: [...new Set(meta.tags.map(tagByHand))] } };
 }
 
 function isShallow(value: unknown, depth = 1): boolean {

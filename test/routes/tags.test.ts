@@ -1,10 +1,13 @@
 /** Tags of any script: one rule for posts, changes, tools, queries, feeds and pages (contract §3). */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { CLIENTS } from '../support/mcp-clients.ts';
 import { ask, start } from '../support/service.ts';
 
-const { url } = await start(t);
+const { url, dir } = await start(t);
 const feed = new FeedClient(url, 'siskin');
 /** What is sent, and what is stored. */
 const TAGS = {
@@ -61,6 +64,22 @@ t.test('they are found in each of their forms', async (t) => {
     const listed = await mcp.call('list_notes', { feed: 'siskin-2', tag });
     t.equal(listed.value.notes.length, 1);
   }
+});
+
+t.test('what somebody wrote by hand in other forms is found as well', async (t) => {
+  const client = new FeedClient(url, 'siskin-4');
+  const readId = readIdIn((await client.post('# Another')).json.read_url);
+  await writeFile(join(dir, 'siskin-4', '.old.md.json'), JSON.stringify({ tags: SENT }));
+  await writeFile(join(dir, 'siskin-4', 'old.md'), '# Old');
+  t.ok(await eventually(async () => (await client.get('/notes/old')).status === 200));
+  t.same((await client.get('/notes/old')).json.tags, STORED);
+  const page = `${url}/r/${readId}`;
+  const links = [...(await ask(page)).text.matchAll(/href="(\?tag=[^"]*)"/g)].map(([, link]) => link);
+  t.equal(links.length, STORED.length);
+  for (const link of links) t.match((await ask(page + link)).text, 'Old');
+  const { tags } = (await ask(`${url}/api/v1/read/${readId}/tags?q=NEW`)).json;
+  t.same(tags, [{ tag: 'news', count: 1 }]);
+  t.ok(await eventually(async () => (await client.get('/notes?q=old&tag=News')).json.notes?.length === 1));
 });
 
 t.test('a page links to what it shows', async (t) => {

@@ -14,6 +14,7 @@ import {
   type StoredMeta,
   type StoredSettings,
   settingsIn,
+  withLowerTags,
 } from '../metadata.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
 import { isFolder, isThere, readLine, readWhole, whyUnreadable } from './read-file.ts';
@@ -86,7 +87,7 @@ export async function readMetaFile(
   file: NoteFile,
 ): Promise<(StoredMeta & { readonly stamp: Stamp }) | undefined> {
   const found = await readObject(folder, metaFile(file));
-  return found && { ...metaIn(found.fields), stamp: found.stamp };
+  return found && { ...withLowerTags(metaIn(found.fields)), stamp: found.stamp };
 }
 
 /** The members of a feed's settings file; undefined if there is none. Throws an `UnreadableFile`. */

@@ -12,7 +12,14 @@ import {
 import { join } from 'node:path';
 import { dateOfId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
-import { MAX_METADATA_BYTES, metaIn, NO_META, parseObject, type StoredMeta } from '../metadata.ts';
+import {
+  MAX_METADATA_BYTES,
+  metaIn,
+  NO_META,
+  parseObject,
+  type StoredMeta,
+  withLowerTags,
+} from '../metadata.ts';
 import { noteVersion } from '../note-version.ts';
 import type { ListedNote, NoteSource, SourceNote } from '../search/note-source.ts';
 import { isAbsent } from './failures.ts';
@@ -81,7 +88,7 @@ function metaOf(folder: string, file: NoteFile): StoredMeta {
   const found = readStart(join(folder, metaFile(file)), MAX_METADATA_BYTES);
   if (!found || found.isCut || !isUtf8(found.bytes)) return NO_META;
   const fields = parseObject(new TextDecoder().decode(found.bytes));
-  return fields ? metaIn(fields) : NO_META;
+  return fields ? withLowerTags(metaIn(fields)) : NO_META;
 }
 
 /** The first bytes of a regular file; undefined if there is none that may be read. */

@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import t from 'tap';
 import { FeedClient } from '../../support/feed-client.ts';
 import { answersTo, filesIn, placeFiles, retiredIn, runMove } from '../../support/moving.ts';
@@ -115,6 +116,22 @@ t.test(
     t.match(await feed.send('PATCH', '/notes/note', '{"tags":[]}'), { status: 200, json: { tags: [] } });
   },
 );
+
+t.test('a tag in capitals that an older version left in a database is moved as files are read', async (t) => {
+  const dir = await tempDir(t);
+  placeFiles(dir, [
+    ['before/feed/.readid', 'read-feed\n', 0],
+    ['before/feed/note.md', 'text', 1_000_000_000_000],
+    ['before/feed/.note.md.json', '{"tags":["News"]}', 0],
+  ]);
+  const file = join(dir, 'notefeed.db');
+  t.match(await runMove(`fs:${join(dir, 'before')}`, `sqlite:${file}`), { code: 0, stderr: '' });
+  const db = new Database(file);
+  db.exec(`UPDATE notes SET metadata = '{"tags":["News"]}'; UPDATE tags SET tag = 'News'`);
+  db.close();
+  t.match(await runMove(`sqlite:${file}`, `fs:${join(dir, 'after')}`), { code: 0, stderr: '' });
+  t.equal(readFileSync(join(dir, 'after/feed/.note.md.json'), 'utf8'), '{"tags":["news"]}');
+});
 
 t.test('derived read ids are moved as they are, ours and those of the reference', async (t) => {
   const dir = await tempDir(t);
