@@ -1,14 +1,18 @@
 import { hash } from 'node:crypto';
 import type { Feed } from '../feeds/feed.ts';
+import { dateOfId } from '../feeds/ids.ts';
 import type { Note } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
 
 /** To be changed when the JSON of a note or of a feed's record gets other members. */
 const FORMAT = 2;
 
-/** The ETag of a note's JSON, without quotes: the same in every process, and another one after every change of the note. */
+/**
+ * The ETag of a note's JSON, without quotes: the same in every process, and another one after every change of the note.
+ * @param note its date is needed only if its id has none
+ */
 export function noteEtag(
-  { id, type, size, modifiedAt, content, meta }: Omit<Note, 'createdAt'>,
+  { id, type, size, modifiedAt, createdAt, content, meta }: Omit<Note, 'createdAt'> & Partial<Note>,
   { readId }: Pick<Feed, 'readId'>,
 ): string {
   const { title, alt, name, sender, tags, key, expires, attachedTo, unlisted } = meta;
@@ -28,6 +32,8 @@ export function noteEtag(
     expires,
     attachedTo,
     unlisted,
+    // Somebody may change it by hand. Other notes keep the ETags that they had.
+    ...(dateOfId(id) === undefined ? [createdAt] : []),
   ]);
   // In one call: an object for the hash takes three times as long.
   return hash('sha256', content ? Buffer.concat([Buffer.from(state), content]) : state, 'base64url');

@@ -1,11 +1,15 @@
 /** Writes under a condition: `If-Match`, and what a post believes of its feed. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { feedIdentity } from '../../src/writing/etags.ts';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, type Reply, start } from '../support/service.ts';
 
-const { url } = await start(t);
+const { url, dir } = await start(t);
+const ON_FILES = { skip: (process.env.SERVICE_STORAGE ?? 'fs') !== 'fs' && 'only files are changed by hand' };
 const MD = { 'content-type': 'text/markdown' };
 const JSON_TYPE = { 'content-type': 'application/json' };
 const OTHER = '"AAAA"';
@@ -90,6 +94,36 @@ t.test('of two windows that edit one note at once, one is told', async (t) => {
   const edits = ['a', 'b', 'c', 'd'].map((body) => ask(posted.json.url, { method: 'PUT', headers, body }));
   const statuses = (await Promise.all(edits)).map(({ status }) => status);
   t.same(statuses.sort(), [200, 412, 412, 412]);
+});
+
+t.test('a note that was placed by hand has another ETag with another date', ON_FILES, async (t) => {
+  const client = new FeedClient(url, 'crane-by-hand');
+  await client.post();
+  const folder = join(dir, 'crane-by-hand');
+  const shown = () => client.get('/notes/old');
+  const isDated = (date: string) => async () => (await shown()).json.created_at === date;
+  const [first, second] = ['2001-02-03T04:05:06.700Z', '2002-02-03T04:05:06.700Z'];
+  await writeFile(join(folder, '.old.md.json'), JSON.stringify({ created: first }));
+  await writeFile(join(folder, 'old.md'), 'text');
+  t.ok(await eventually(isDated(first)));
+  const etag = (await shown()).headers.get('etag')!;
+  await writeFile(join(folder, '.old.md.json'), JSON.stringify({ created: second }));
+  t.ok(await eventually(isDated(second)));
+  const asked = await client.with({ 'if-none-match': etag }).get('/notes/old');
+  t.equal(asked.status, 200);
+  isChanged(t, await client.with({ 'if-match': etag }).send('PATCH', '/notes/old', '{"title": "x"}'));
+  const patched = await client
+    .with({ 'if-match': asked.headers.get('etag')! })
+    .send('PATCH', '/notes/old', '{"title": "x"}');
+  t.match(patched, { status: 200, json: { created_at: second } });
+  t.equal((await shown()).headers.get('etag'), patched.headers.get('etag'));
+  // Dated by its file, whose time has fractions of a millisecond.
+  await writeFile(join(folder, 'undated.md'), 'text');
+  t.ok(await eventually(async () => (await client.get('/notes/undated')).status === 200));
+  const { json } = await client.get('/notes/undated');
+  const put = await ask(json.url, { method: 'PUT', headers: MD, body: 'other' });
+  t.match(put, { status: 200, json: { created_at: json.created_at } });
+  t.equal((await client.get('/notes/undated')).headers.get('etag'), put.headers.get('etag'));
 });
 
 t.test('the record of a feed', async (t) => {
