@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
-import type { FeedName, NoteId, ReadId } from './names.ts';
+import type { FeedName, NoteFile, NoteId, ReadId } from './names.ts';
 
 /** A timestamp, and the UUID behind it if that is all that follows. */
 const DATED_ID =
@@ -119,8 +119,11 @@ function compact(time: number): string {
 /** The namespace of this service's name-based UUIDs; never change it, because readers would take every note for new. */
 const NAMESPACE = Buffer.from('1b0c1f7a-0a35-4a51-9d2c-7c3b5c8e6f42'.replaceAll('-', ''), 'hex');
 
-/** The guid of a note in feeds: `urn:uuid:` of its id's UUID, else of a name-based one of read id and id. */
-export function noteGuid(readId: ReadId, id: NoteId): string {
+/**
+ * The guid of a note in feeds: `urn:uuid:` of its id's UUID, else of a name-based one of read id and id.
+ * @param id or the file, of a note whose id another note has, too
+ */
+export function noteGuid(readId: ReadId, id: NoteId | NoteFile): string {
   return `urn:uuid:${uuidOfId(id) ?? nameBasedUuid(`${readId}/${id}`)}`;
 }
 

@@ -159,3 +159,28 @@ t.test('sfeed reads every item', { skip: missing('sfeed') }, async (t) => {
   const enclosures = items.map(({ enclosure }) => enclosure).filter((enclosure) => enclosure !== '');
   t.match(enclosures.sort(), [/\.png$|\.gif$/, /\.png$|\.gif$/]);
 });
+
+t.test('two files of one base name are two items', async (t) => {
+  const rss = (await post(`${url}/twins`, 'posted')).json.read_url;
+  const guids = async () => {
+    const { items } = (await ask(rss.replace('feed.xml', 'feed.json'))).json;
+    return items.map(({ id }: { id: string }) => id);
+  };
+  await writeFile(join(dir, 'twins', 'trip.md'), '# Trip');
+  t.ok(await eventually(async () => (await guids()).length === 2));
+  const before = await guids();
+  await writeFile(join(dir, 'twins', '.trip.png.json'), '{"alt": "Seen there"}');
+  await writeFile(join(dir, 'twins', 'trip.png'), PIXEL);
+  t.ok(await eventually(async () => (await guids()).length === 3));
+  const after = await guids();
+  t.equal(new Set(after).size, 3);
+  for (const guid of before) t.ok(after.includes(guid), 'no other item is new');
+  const inRss = [...(await exactly(rss)).text.matchAll(/<guid [^>]*>([^<]*)/g)].map(([, guid]) => guid);
+  t.strictSame(inRss, after);
+  if (missing('newsboat') === false)
+    t.strictSame((await readWithNewsboat(rss)).map(({ title }) => title).sort(), [
+      'Seen there',
+      'Trip',
+      'posted',
+    ]);
+});

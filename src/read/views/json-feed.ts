@@ -1,9 +1,8 @@
-import { noteGuid } from '../../feeds/ids.ts';
 import type { Note } from '../../feeds/note.ts';
 import { fileUrl, jsonFeedUrl, noteUrl, readPageUrl } from '../../feeds/urls.ts';
 import type { Json } from '../../schemas.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
-import { attachmentsOf, feedTitle, noteHtml, noteText, noteTitle, picture } from './shown-note.ts';
+import { attachmentsOf, feedTitle, guidOf, noteHtml, noteText, noteTitle, picture } from './shown-note.ts';
 
 /** The JSON Feed 1.1 document of a feed (https://www.jsonfeed.org/version/1.1/), of the same notes as its RSS. */
 export function jsonFeed(document: FeedDocument): Json<'JsonFeed'> {
@@ -25,7 +24,7 @@ function item(note: ViewNote, document: FeedDocument): Json<'JsonFeed'>['items']
   const { sender, tags } = note.meta;
   const attachments = attachmentsOf(note).map((one) => attachment(one, document));
   return {
-    id: noteGuid(readId, note.id),
+    id: guidOf(note, document),
     url: noteUrl(base, readId, note.id),
     title: noteTitle(note) || undefined,
     content_html: noteHtml(note, document),

@@ -1,9 +1,8 @@
-import { noteGuid } from '../../feeds/ids.ts';
 import type { Note } from '../../feeds/note.ts';
 import { fileUrl, noteUrl, readPageUrl, rssUrl } from '../../feeds/urls.ts';
 import { element, emptyElement, escapeHtml, group } from '../markup.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
-import { attachmentsOf, feedTitle, noteExcerpt, noteHtml, noteTitle, picture } from './shown-note.ts';
+import { attachmentsOf, feedTitle, guidOf, noteExcerpt, noteHtml, noteTitle, picture } from './shown-note.ts';
 
 /** Minutes after which a reader asks again (`ttl`). */
 const TIME_TO_LIVE = 5;
@@ -57,7 +56,7 @@ function item(note: ViewNote, document: FeedDocument): string {
   return group('item', [
     title ? element('title', title) : undefined,
     element('link', noteUrl(base, readId, note.id)),
-    element('guid', noteGuid(readId, note.id), { isPermaLink: 'false' }),
+    element('guid', guidOf(note, document), { isPermaLink: 'false' }),
     element('pubDate', rfc822(note.createdAt)),
     ...tags.map((tag) => element('category', tag)),
     sender && feed.showSender ? element('dc:creator', sender) : undefined,

@@ -1,6 +1,7 @@
+import { noteGuid } from '../../feeds/ids.ts';
 import { isReadId, noteFile } from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
-import { mediaType } from '../../feeds/note-types.ts';
+import { mediaType, NOTE_TYPES } from '../../feeds/note-types.ts';
 import { cutTitle, shownOneLine } from '../../feeds/text.ts';
 import { filesUrl, fileUrl } from '../../feeds/urls.ts';
 import {
@@ -19,6 +20,16 @@ import type { FeedDocument, ReadPlace, TitledNote, ViewNote } from './document.t
 export function feedTitle({ feed, serviceTitle, search }: Omit<FeedDocument, 'notes'>): string {
   const title = feed.title || serviceTitle;
   return search?.q === undefined ? title : `“${shownOneLine(search.q)}” · ${title}`;
+}
+
+/**
+ * The guid of a note in a feed. Of notes with one id, which are files of one base name that somebody placed by hand, those that the
+ * id does not stand for have guids by their files: a reader shows one item for each guid.
+ */
+export function guidOf({ id, type }: Note, { readId, notes }: FeedDocument): string {
+  const rank = NOTE_TYPES.indexOf(type);
+  const isSecond = notes.some((other) => other.id === id && NOTE_TYPES.indexOf(other.type) < rank);
+  return noteGuid(readId, isSecond ? noteFile(id, type) : id);
 }
 
 /** The title of a note (contract §3 "Title of a note"); empty if it has none. */
