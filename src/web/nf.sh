@@ -506,8 +506,11 @@ post() {
   [ "$texts" -le 1 ] || wrong 'Only one of the files can be a text; pictures are .png, .jpg, .gif and .webp files.'
   [ "$alts" -le $(($# == 1 ? 1 : $# - texts)) ] || wrong 'There are more alternative texts than pictures.'
   if [ $# = 1 ]; then
-    # Without a type, the service looks whether it is a picture.
-    header Content-Type ''
+    # Without a type, the service looks whether it is a picture, and some texts begin as pictures do.
+    case $1 in
+      *.[Mm][Dd] | *.[Tt][Xx][Tt]) header Content-Type text/markdown ;;
+      *) header Content-Type '' ;;
+    esac
     copy_file "$1" >"$work/body" || exit 1
     [ "$1" = - ] || text_header X-Note-Name "${1##*/}"
     [ "$alts" = 0 ] || text_header X-Note-Alt "$(cat "$work/alt1")"
@@ -711,8 +714,8 @@ edit() {
   fi
   credentials
   header If-Match "$tag_read"
-  # Without a type, it stays as it is.
-  header Content-Type ''
+  # The service looks which picture it is.
+  if is_text; then header Content-Type text/markdown; else header Content-Type ''; fi
   send_body
   # Only one attempt: if its answer was lost, the note has changed, and If-Match would refuse the second.
   send PUT "$note" 1

@@ -109,6 +109,17 @@ inEachShell('a text and its pictures are one post', async (t, client, feed) => {
   t.same(await client.left(), []);
 });
 
+inEachShell('a text that begins as a picture does is a text', async (t, client, feed) => {
+  const text = 'GIF89a is the second version of it\n';
+  await client.write('gif.md', text);
+  t.match(await client.run(['post', 'gif.md']), { code: 0, errors: '' });
+  t.match(await notesOf(feed), [{ type: 'text/markdown', content: text }]);
+  await client.run(['post'], { input: 'other' });
+  const [{ id }] = await notesOf(feed);
+  t.match(await client.run(['edit', id, 'gif.md']), { code: 0, errors: '' });
+  t.match((await notesOf(feed))[0], { id, content: text });
+});
+
 inEachShell('a text is edited in the editor', async (t, client, feed) => {
   const text = 'first "line"\n\ttab \\ Á 😀\n\n\n';
   const { id } = (await post(`${url}/${feed}`, text)).json;
