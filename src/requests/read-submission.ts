@@ -74,12 +74,12 @@ function admitJson(request: BodyRequest): ReadSubmission {
   const sent = noteHeaders(request, 'md');
   return async () => {
     const { content, key, ...members } = await jsonBody(request, 'TextNote', MAX_TEXT_JSON_BYTES);
-    const meta = ownMembers({ ...members, tags: members.tags ?? sent.tags });
-    const { title = sent.title, expires = sent.expires } = meta;
-    const submission = submissionOfNote(
-      { type: 'md', meta: { ...meta, title, expires } },
-      Buffer.from(content),
-    );
+    const own = ownMembers(members);
+    // An empty member says that there is none.
+    const said = <M extends keyof OwnMeta>(member: M): OwnMeta[M] =>
+      (members[member] === undefined ? sent : own)[member];
+    const meta = { title: said('title'), tags: said('tags'), expires: said('expires') };
+    const submission = submissionOfNote({ type: 'md', meta }, Buffer.from(content));
     return key === undefined ? submission : { ...submission, key: noteKey(key) };
   };
 }

@@ -41,6 +41,8 @@ t.test('headers say what its members do not', async (t) => {
   const later = '2030-01-31T12:00:00Z';
   const own = { title: 'Own', tags: [], expires: later };
   t.match(await shown(own), { title: 'Own', tags: [], expires_at: '2030-01-31T12:00:00.000Z' });
+  const empty = await shown({ title: '', tags: [], expires: '' });
+  t.match(empty, { title: 'x', tags: [], expires_at: undefined }, 'an empty member is there');
 });
 
 t.test('the longest text is taken, escaped too', async (t) => {
