@@ -291,7 +291,7 @@ t.test('a refused edit that cannot be taken back yet is not shown', async (t) =>
     renameSync(from, to);
   };
   syncBuiltinESMExports();
-  const writer = new DurableWriter(undefined, { sync: async () => fail() });
+  const writer = new DurableWriter(dir, undefined, { sync: async () => fail() });
   const helper = Object.assign(writer, { close: async () => {}, release: () => {} });
   const storage = await opened(t, dir, {}, { writer: helper, watch: new WatchThread() });
   const feed = (await storage.feed(name))!;

@@ -236,7 +236,7 @@ t.test(
   'no key is forgotten after the clock was ahead, also if the disk failed once it was set right',
   async (t) => {
     const dir = await dataFolder(t);
-    const writer = new WriterThread(undefined);
+    const writer = new WriterThread(dir, undefined);
     const { append } = writer;
     let failures = 0;
     Object.assign(writer, {
@@ -264,7 +264,7 @@ t.test(
     await first.close();
     // After the time that `.marks` named.
     t.intercept(Date, 'now', { value: later });
-    const second = await opened(t, dir, {}, { writer: new WriterThread(undefined), watch: BLIND });
+    const second = await opened(t, dir, {}, { writer: new WriterThread(dir, undefined), watch: BLIND });
     for (const key of ['early', 'late']) t.ok(await answering(second, key), key);
   },
 );
