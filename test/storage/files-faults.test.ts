@@ -1,10 +1,7 @@
-import fs from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import t from 'tap';
 import { type NoteFile, noteFile, type ReadId } from '../../src/feeds/names.ts';
-import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { readRetired } from '../../src/storage/files/line-files.ts';
 import { isTempName } from '../../src/storage/files/names.ts';
 import { WatchThread } from '../../src/storage/files/watch-thread.ts';
@@ -266,39 +263,4 @@ t.test('no error names a feed or a path', needsMount, async (t) => {
   ].join();
   t.notMatch(texts, /very-secret-name/);
   t.notMatch(texts, dir);
-});
-
-t.test('a refused edit that cannot be taken back yet is not shown', async (t) => {
-  const dir = await dataFolder(t);
-  const note = newNote('before');
-  const first = await opened(t, dir);
-  await post(first, name, note);
-  await first.close();
-  const { renameSync } = fs;
-  t.teardown(() => {
-    fs.renameSync = renameSync;
-    syncBuiltinESMExports();
-  });
-  // The new text gets its name; then the disk fails, also while this is taken back.
-  let [isFailing, renamed] = [true, 0];
-  const fail = () => {
-    if (isFailing && renamed > 0) throw Object.assign(new Error('EIO'), { code: 'EIO' });
-  };
-  fs.renameSync = (from, to) => {
-    if (!`${to}`.endsWith(`/${note.id}.md`)) return renameSync(from, to);
-    fail();
-    renamed += 1;
-    renameSync(from, to);
-  };
-  syncBuiltinESMExports();
-  const writer = new DurableWriter(dir, undefined, { sync: async () => fail() });
-  const helper = Object.assign(writer, { close: async () => {}, release: () => {} });
-  const storage = await opened(t, dir, {}, { writer: helper, watch: new WatchThread() });
-  const feed = (await storage.feed(name))!;
-  const content = { type: 'md', bytes: Buffer.from('after, and longer') } as const;
-  await t.rejects(writes(storage).replace(feed, note.id, content), { code: 'store_unavailable' });
-  t.match(await readFile(join(dir, name, `${note.id}.md`), 'utf8'), 'after');
-  await t.rejects(storage.note(feed, note.id), { code: 'store_unavailable' });
-  isFailing = false;
-  t.equal(textOf(await storage.note(feed, note.id)), 'before');
 });

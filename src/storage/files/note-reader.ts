@@ -203,8 +203,6 @@ export class NoteReader {
       const found: Found | undefined = await this.#readDurable(feed, entry, readFiles);
       if (!found) return undefined;
       const differences = differencesOf(feed, found.entry, found.read.stamps);
-      // What a refused edit has left is no change by hand.
-      if (differences.length > 0) await this.#finishUndo(feed);
       // An unreadable file may become readable without a new stamp, so the next report must count as a change.
       if (attempt === MAX_ATTEMPTS)
         for (const { file } of differences) found.entry[file === entry.file ? 'stamp' : 'meta'] = UNSURE;
@@ -213,13 +211,6 @@ export class NoteReader {
       entry = feed.notes.get(entry.file);
     }
     return undefined;
-  }
-
-  async #finishUndo({ name }: IndexedFeed): Promise<void> {
-    const { dir, writer } = this.#parts;
-    await writer.finishUndo(join(dir, name)).catch((error) => {
-      throw unavailable(error);
-    });
   }
 
   /**
