@@ -55,8 +55,10 @@ export async function findFeed(
   const known = ofName.find(
     (one) => one.record.mayBeOrBecome(since, isSame) && one.record.mayBeRead(since, isIt),
   );
-  if (!known) throw new Violation(`feed ${name} is as nobody made it: ${JSON.stringify(record)}`);
-  return { known, record };
+  if (known) return { known, record };
+  // Until the watch has seen that a feed lost its former name, that one has its read id.
+  if (ofName.some(({ record: { sure, pending } }) => !sure && pending?.change.isByHand)) return undefined;
+  throw new Violation(`feed ${name} is as nobody made it: ${JSON.stringify(record)}`);
 }
 
 /** Walks through all pages of a feed. */
