@@ -425,7 +425,7 @@ for (const [how, ms] of [
   });
 
 /** Takes the data folder away at the nth call that matches. */
-function awayAt(computer: Computer, calls: RegExp, nth = 1): Pick<RegExp, 'test'> {
+function awayAt(computer: Computer, calls: RegExp, nth: number): Pick<RegExp, 'test'> {
   let count = 0;
   return {
     test(call) {
@@ -492,23 +492,16 @@ t.test(
     const id = (await computer.until(postText(storage, { key: 'k', posted: { hash: 'h' } })))!;
     await computer.until(later(computer, 3_000));
     const feed = (await storage.feed(name))!;
-    const sweep = { kind: 'sweep', ...toFeed(feed), limits: NO_LIMITS } as const;
-    computer.disk.isAway = true;
-    const describe = {
-      kind: 'describe',
-      ...toFeed(feed),
-      id,
-      meta: { tags: ['a'] },
-      limits: NO_LIMITS,
-    } as const;
-    for (const call of [
-      () => storage.write(sweep as never),
-      () => storage.write(describe as never),
+    const sweep = () => storage.write({ kind: 'sweep', ...toFeed(feed) });
+    const calls: (() => Promise<unknown>)[] = [
+      sweep,
+      () => storage.write({ kind: 'describe', ...toFeed(feed), id, meta: { tags: ['a'] } }),
       () => storage.note(feed, id),
-    ])
-      await t.rejects(computer.until(call() as Promise<unknown>), { code: 'store_unavailable' });
+    ];
+    computer.disk.isAway = true;
+    for (const call of calls) await t.rejects(computer.until(call()), { code: 'store_unavailable' });
     await bringBack(computer);
-    await computer.until(storage.write(sweep as never));
+    await computer.until(sweep());
     t.equal(await computer.until(countOf(storage)), 1);
     t.match(await computer.until(storage.note(feed, id)), { meta: { key: 'k' } });
   },

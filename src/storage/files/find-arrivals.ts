@@ -15,13 +15,16 @@ import type { IndexedFeed } from './indexed-feed.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
 import type { NoteReader } from './note-reader.ts';
-import { mustBeThere, statFile } from './read-file.ts';
+import { mustHaveDataFolder, statFile } from './read-file.ts';
 import { CLOCK_TICK_MS } from './stamp.ts';
 import type { WriteParts } from './writes.ts';
 
 /** A file that is younger than its metadata by this, ms, was changed by hand: a write gives both their names. */
 const BY_HAND_MS = 1_000;
-/** A file that is younger than its note by this, ms, was changed since, or a refused edit was taken back: hardly a post takes as long. */
+/**
+ * A file that is younger than its note by this, ms, was changed after the post, or a refused edit was taken back. Hardly any post takes
+ * so long.
+ */
 const CHANGED_MS = 10_000;
 
 /** See `Storage.arrivals`. */
@@ -39,7 +42,7 @@ export async function findArrivals(
   await locks.settled(feed.name);
   const arrivalOfEntry = async (entry: Entry) => {
     const arrival = await readArrival(join(dir, feed.name), reader, feed, entry);
-    if (!arrival) await mustBeThere(dir);
+    if (!arrival) await mustHaveDataFolder(dir);
     return arrival;
   };
   const placeOf = async (id: NoteId): Promise<Arrival | undefined> => {

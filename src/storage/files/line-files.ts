@@ -4,7 +4,7 @@ import { isReadId, type ReadId } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { type Change, type FileWriter, textFile } from './durable.ts';
 import { RETIRED_FILE, readIdOfTemp, TOKENS_FILE } from './names.ts';
-import { readWhole, soughtIn, whyUnreadable } from './read-file.ts';
+import { findAgain, readWhole, whyUnreadable } from './read-file.ts';
 
 /**
  * The text of a file in the data folder, of any length; empty when there is none.
@@ -12,7 +12,7 @@ import { readWhole, soughtIn, whyUnreadable } from './read-file.ts';
  */
 export async function readText(dir: string, name: string): Promise<string> {
   const path = join(dir, name);
-  const file = await soughtIn(dir, () => readWhole(path));
+  const file = await findAgain(dir, () => readWhole(path));
   if (file) return new TextDecoder().decode(file.bytes);
   const why = await whyUnreadable(path, Number.POSITIVE_INFINITY);
   if (why === undefined) return '';

@@ -11,7 +11,7 @@ import type { IndexedFeed } from './indexed-feed.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { isThere, readWhole, soughtIn, statFile } from './read-file.ts';
+import { findAgain, isThere, readWhole, statFile } from './read-file.ts';
 import { readMetaFile, UnreadableFile } from './read-metadata.ts';
 import { stampToKeep, UNSEEN } from './stamp.ts';
 
@@ -100,7 +100,7 @@ export async function withNote<T>(
   if (!entry) return step();
   // What a refused write has left is no state of the note.
   await writer.finishUndo(folder);
-  const stats = await soughtIn(dir, () => statFile(join(folder, entry.file)));
+  const stats = await findAgain(dir, () => statFile(join(folder, entry.file)));
   if (!stats) return step();
   // Known before the edit, so that the watch finds no difference if it is taken back.
   if (entry.stamp === UNSEEN) entry.stamp = stampToKeep(stats);
@@ -113,15 +113,15 @@ export async function withNote<T>(
   try {
     const readMeta = () =>
       readMetaFile(folder, entry.file).catch((error) => {
-        // What cannot be read can be removed all the same.
+        // A note whose metadata cannot be read can still be removed.
         if (kind !== 'remove' || !(error instanceof UnreadableFile)) throw error;
       });
-    const found = await (entry.meta ? soughtIn(dir, readMeta) : readMeta());
+    const found = await (entry.meta ? findAgain(dir, readMeta) : readMeta());
     const stored = found ?? NO_META;
     // The ETag of a text is that of its bytes.
     const isAnswer = kind === 'describe' || kind === 'post' || ifMatch !== undefined;
     const isText = isAnswer && entry.type === 'md';
-    const text = isText && (await soughtIn(dir, () => readWhole(join(folder, entry.file))));
+    const text = isText && (await findAgain(dir, () => readWhole(join(folder, entry.file))));
     if (text === undefined) return step();
     const { id, type, createdAt } = entry;
     // Of the bytes that are shown: somebody may have changed the file by hand since the first look at it.

@@ -10,7 +10,7 @@ import { unavailable } from './failures.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { mustBeThere, readPart, readWhole, statFile, statReadable } from './read-file.ts';
+import { mustHaveDataFolder, readPart, readWhole, statFile, statReadable } from './read-file.ts';
 import { type FeedLog, logOfFeed, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import type { FileSeen } from './reconciler.ts';
 import { dateOfFile, type Stamp, sameStamp, stampToKeep, UNSEEN, UNSURE } from './stamp.ts';
@@ -233,7 +233,7 @@ export class NoteReader {
       if (!again || hasAll(again.entry, again.read)) return again;
       // A file that a refused write has moved away is one of the note all the same.
       if (left !== undefined) throw unavailable(left);
-      await mustBeThere(dir);
+      await mustHaveDataFolder(dir);
       return again;
     });
   }

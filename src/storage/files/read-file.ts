@@ -76,15 +76,15 @@ export async function isThere(path: string): Promise<boolean> {
  * To be called where files of a feed are not found: they are not gone if all of the data folder is, as of a disk that is not
  * mounted. Throws `store_unavailable` then.
  */
-export async function mustBeThere(dataDir: string): Promise<void> {
+export async function mustHaveDataFolder(dataDir: string): Promise<void> {
   await sys.lstat(dataDir).catch(refuse);
 }
 
-/** Looks again for what is not there, once the data folder is known to be there. Throws as `mustBeThere`. */
-export async function soughtIn<T>(dataDir: string, look: () => Promise<T>): Promise<T> {
+/** Looks again for what is not there, once the data folder is known to be there. Throws as `mustHaveDataFolder`. */
+export async function findAgain<T>(dataDir: string, look: () => Promise<T>): Promise<T> {
   const found = await look();
   if (found !== undefined) return found;
-  await mustBeThere(dataDir);
+  await mustHaveDataFolder(dataDir);
   return look();
 }
 

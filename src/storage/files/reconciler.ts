@@ -16,7 +16,7 @@ import {
   SETTINGS_FILE,
 } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { isFolder, isThere, mustBeThere } from './read-file.ts';
+import { isFolder, isThere, mustHaveDataFolder } from './read-file.ts';
 import { type FeedFiles, logOfFeed, readFeedFiles } from './read-metadata.ts';
 import { MAX_FAILURES, readEntry, scanFeed } from './scan.ts';
 import { type Stamp, sameStamp, UNSEEN } from './stamp.ts';
@@ -225,7 +225,7 @@ export class Reconciler {
     const folder = join(this.#parts.dir, feed.name);
     await this.#parts.writer.finishUndo(folder);
     const put: Entry[] = [];
-    const gone: NoteFile[] = [];
+    const absent: NoteFile[] = [];
     const marks: Mark[] = [];
     const failures: unknown[] = [];
     const lookAt = async (file: NoteFile) => {
@@ -236,9 +236,7 @@ export class Reconciler {
         sameStamp(known?.stamp, entry?.stamp) &&
         sameStamp(known?.meta, entry?.meta);
       if (entry && !isSame) await this.#addFound(feed, entry, { put, marks });
-      if (entry) return;
-      await mustBeThere(this.#parts.dir);
-      if (known) gone.push(file);
+      if (!entry) absent.push(file);
     };
     for (const file of new Set(changed.map(noteOf))) {
       if (file === undefined) continue;
@@ -250,9 +248,10 @@ export class Reconciler {
     const read = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
     const files = read && withReported(feed.files, read, changed);
     // This throws if the folder cannot be searched: nobody knows then whether the notes are gone.
-    if (gone[0] !== undefined) await isThere(join(folder, gone[0]));
-    // Without the folder nothing is known about its notes.
-    if (gone.length > 0 && !(await isFolder(folder))) return;
+    if (absent[0] !== undefined) await isThere(join(folder, absent[0]));
+    // Without the folder nothing is known about its notes. If the whole data folder is absent, it may come back as it was.
+    if (absent.length > 0 && !(await isFolder(folder))) return mustHaveDataFolder(this.#parts.dir);
+    const gone = absent.filter((file) => feed.notes.get(file));
     this.#apply(feed, { put, gone, files, marks });
     if (failures.length > 0) throw failures[0];
   }

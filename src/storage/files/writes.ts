@@ -31,7 +31,7 @@ import { hasFile, type NamedNote, presentOf, withHolder, withNote } from './look
 import type { MarkKeeper } from './mark-keeper.ts';
 import { marksOf } from './marks.ts';
 import { isFileOfNote, RETIRED_FILE } from './names.ts';
-import { isThere, soughtIn } from './read-file.ts';
+import { findAgain, isThere } from './read-file.ts';
 import { type FeedFiles, logOfFeed, readFeedFiles, readSettingsFile } from './read-metadata.ts';
 import { RECORD_LINES } from './record-lines.ts';
 import type { Removals } from './removals.ts';
@@ -166,7 +166,7 @@ function sweep(
     if (found.length > 0) await writer.finishUndo(join(dir, feed.name));
     const checks = found.map(async ({ file }) => {
       if (feed.expiryOf(file) > state.now) return true;
-      const mark = await soughtIn(dir, () => readMark(join(dir, feed.name), file));
+      const mark = await findAgain(dir, () => readMark(join(dir, feed.name), file));
       if (mark?.expires !== undefined && mark.expires <= state.now) return true;
       feed.correct(file, mark);
       return false;
