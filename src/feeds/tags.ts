@@ -52,7 +52,7 @@ export function tagFrom(text: string): string {
   return [...tag.replace(EVERY_NOT_IN_TAGS, '-')].slice(0, TAG_LENGTH).join('');
 }
 
-/** A tag that somebody wrote by hand, as a query asks for it. Nothing is refused; one that is too long stays as it is. */
+/** A tag that somebody wrote by hand, in the form that queries use: lower case and NFC. A tag that is too long stays as it is. */
 export function tagByHand(text: string): string {
   return text.length > MAX_UNFOLDED ? text : folded(text);
 }

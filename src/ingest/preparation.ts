@@ -147,7 +147,7 @@ function keyOf(
     const { title, tags, alt, name, unlisted } = draft.meta;
     const bytes = sha256 ?? hash('sha256', draft.bytes, 'base64url');
     // Without the expiry, because a duration means another moment at each attempt. `unlisted` is left out if it is not set, because
-    // hashes from before that header existed lack it.
+    // hashes that are stored from before that header existed do not include it.
     return [draft.type, bytes, title, tags, alt, name, ...(unlisted ? [unlisted] : [])];
   };
   const notes = drafts.map((draft, i) => sent(draft, pictures[i]!.sha256));

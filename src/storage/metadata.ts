@@ -63,8 +63,8 @@ export function metaIn(fields: JsonObject): StoredMeta {
 }
 
 /**
- * The metadata with tags in lower case, as queries have them: somebody may have written the file by hand. Rows of databases are
- * used as they are, because a table holds their tags as well.
+ * The metadata with tags in the form that queries use, because somebody may have written the file by hand. Rows of databases are
+ * used as stored, because a second table holds the same tags.
  */
 export function withLowerTags({ meta, ...beside }: StoredMeta): StoredMeta {
   return { ...beside, meta: { ...meta, tags: [...new Set(meta.tags.map(tagByHand))] } };

@@ -21,7 +21,7 @@ const documented = (part: string, url: string, backups: string) =>
     { SERVICE_DATABASE_URL: url, PATH: `${join(program('pg_dump'), '..')}:${process.env.PATH}` },
     { '/backups': backups },
   );
-/** Of the version of `pg_dump`. */
+/** The server programs of the same version as `pg_dump`. */
 const programs = () => ({ initdb: program('initdb'), postgres: program('postgres') });
 const PASSWORD = { 'x-feed-password': 'open sesame' };
 

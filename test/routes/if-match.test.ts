@@ -117,7 +117,7 @@ t.test('a note that was placed by hand has another ETag with another date', ON_F
     .send('PATCH', '/notes/old', '{"title": "x"}');
   t.match(patched, { status: 200, json: { created_at: second } });
   t.equal((await shown()).headers.get('etag'), patched.headers.get('etag'));
-  // Dated by its file, whose time has fractions of a millisecond.
+  // The date of this note is the time of its file, which has fractions of a millisecond.
   await writeFile(join(folder, 'undated.md'), 'text');
   t.ok(await eventually(async () => (await client.get('/notes/undated')).status === 200));
   const { json } = await client.get('/notes/undated');

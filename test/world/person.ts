@@ -70,7 +70,7 @@ export class Person {
     } else this.#rename(feed);
   }
 
-  /** Gives a feed on which nobody works a name that is free. */
+  /** Renames a feed, if the new name is free and no client is changing one of its notes. */
   #rename(feed: KnownFeed): void {
     const { random, names, feeds } = this.#scene;
     const name = random.oneOf(names);
@@ -83,6 +83,7 @@ export class Person {
     const notes = [...feed.notes.values()].map((one) => {
       const note = new KnownNote(renamed, one.file, one);
       note.isUnclear = one.isUnclear;
+      // A rename is told like an import.
       note.wasImported = true;
       renamed.notes.set(one.file, note);
       return { known: note, value: one.sure };

@@ -30,7 +30,7 @@ const JUST_NOW_MS = 100;
 /** Until this time after its date, ms, a change of a note looks like its post. */
 const SOON_MS = 10_000;
 
-/** More notes than a feed of a world ever has. */
+/** No feed of a world has as many notes. */
 const FOLLOWED_AT_ONCE = 1_000;
 
 const isAbsent = (value: unknown) => value === undefined;

@@ -34,14 +34,14 @@ interface FolderState {
 /** A feed as the index holds it: what its folder says, without the bytes of its notes. `FeedIndex` makes and reports each change of `record`. */
 export class IndexedFeed {
   readonly name: FeedName;
-  /** See `Feed.key`. Not the folder's identity: file systems use inodes again. */
+  /** See `Feed.key`. Not the identity of the folder, because file systems reuse inode numbers. */
   readonly key = nextVersion();
   /** See `folderIdentity`. */
   readonly identity: string;
   /** When its folder was made, whole ms since the epoch. */
   readonly createdAt: number;
   readonly notes: NoteList;
-  /** Made when somebody first asks for a tag. */
+  /** Undefined until somebody asks for a tag. */
   tags: TagIndex | undefined;
   /** The keys and expiries of notes; undefined if none is known. */
   marks: Marks | undefined;
@@ -97,7 +97,7 @@ export class IndexedFeed {
   /** When a note expires, as far as is known, ms since the epoch; infinite if it does not. */
   readonly expiryOf = (file: NoteFile): number => this.marks?.expiryOf(file) ?? Number.POSITIVE_INFINITY;
 
-  /** Takes over marks that were found in the folder, unless all are known. Those of notes that changed meanwhile are ignored. */
+  /** Adds marks that were found in the folder, unless all marks are known. It ignores those of notes that have changed since. */
   addFound(marks: readonly Mark[]): void {
     if (this.isMarked) return;
     for (const mark of marks)

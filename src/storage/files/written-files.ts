@@ -90,7 +90,7 @@ export async function feedChanges(
     changes.push(lineFile(READ_ID_FILE, after.readId));
   }
   const storedReadId = after.readId === readId ? files.storedReadId : after.readId;
-  // As the file will have them, so that the watch finds no difference.
+  // The settings as a read of the file gives them, so that the watch finds no difference.
   return { changes, files: { storedReadId, settings: settingsAsStored(settings), passwordHash, license } };
 }
 

@@ -18,8 +18,8 @@ const NO_BYTES = new Uint8Array();
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < (?, ?, ?, ?)';
 
 /**
- * The pictures of all feeds; see `PictureRows`. A reading thread makes the calls that change nothing, the writing thread all
- * others, each within a transaction that the caller begins.
+ * The pictures of all feeds; see `PictureRows`. A reading thread makes the calls that change nothing. The writing
+ * thread makes all others, and its caller begins the transaction.
  */
 export class Pictures {
   readonly #sql: ReturnType<typeof prepareStatements>;
