@@ -248,8 +248,9 @@ byHand("the service's own posts are told once", async (t, { storage, dir, change
   await post(storage, name, newNote('1', 'md', { title: 'x', tags: ['a'] }));
   const many = Array.from({ length: 200 }, (_, i) => newNote(`${i}`, 'png', { tags: ['b'] }));
   await Promise.all(many.map((note) => post(storage, name, note)));
-  // A rename places it complete: the service could see a file that is being written empty.
-  await writeFile(join(dir, '.end'), 'the watch has come this far');
+  // A rename places it complete, because the service could see a file that is being written empty. It is dated later, because
+  // a file that changed a moment ago is looked at, and told, once more.
+  await writeLater(join(dir, '.end'), 'the watch has come this far');
   await rename(join(dir, '.end'), join(dir, name, 'end.md'));
   t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 202));
   t.equal(changes.length, 202);
