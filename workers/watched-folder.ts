@@ -24,6 +24,8 @@ interface Listing {
 
 /** A listing may take a twentieth of the time: a large folder is listed less often. */
 const LISTING_SHARE = 20;
+/** The longest pause between two listings, ms: a listing of a small folder may take seconds, too, if the machine does much else. */
+const MAX_PAUSE_MS = 60_000;
 
 /** One feed's folder as the rounds of the watch know it. A round may report what an event has reported already. */
 export class WatchedFolder {
@@ -33,6 +35,8 @@ export class WatchedFolder {
   readonly #identity: string;
   readonly #changedSince: number;
   #listing: Listing = { names: '', mtimesMs: [], sizes: [] };
+  /** Files that a round reported by a listing that had been replaced meanwhile. The newer listing has their states of before. */
+  readonly #overtaken = new Set<string>();
   #listedMtimeMs = Number.NaN;
   #mayListAt = 0;
 
@@ -85,7 +89,7 @@ export class WatchedFolder {
   *lookAtFiles(): Generator<FileSeen | undefined> {
     const listing = this.#listing;
     for (const [i, file] of filesOf(listing)) {
-      const before = stampOf(listing, i);
+      const before = this.#overtaken.delete(file) ? UNSURE : stampOf(listing, i);
       const found = this.#stats(file);
       if (!found && !folderStats(this.#dir)) {
         yield undefined;
@@ -96,9 +100,16 @@ export class WatchedFolder {
       const now = stampToKeep(stamp, before);
       listing.mtimesMs[i] = now.mtimeMs;
       listing.sizes[i] = now.size;
+      if (sameStamp(before, stamp)) {
+        yield undefined;
+        continue;
+      }
+      const first = sameStamp(before, UNSEEN);
+      if (listing !== this.#listing && !(first && found)) this.#overtaken.add(file);
       // As it was found: a second look could fail, and what it missed would not be looked for again.
-      yield sameStamp(before, stamp) ? undefined : this.#seen(file, found, sameStamp(before, UNSEEN));
+      yield this.#seen(file, found, first);
     }
+    if (listing === this.#listing) this.#overtaken.clear();
   }
 
   /** Looks at a file; undefined for one that does not matter, and while the whole data folder is absent. */
@@ -133,7 +144,7 @@ export class WatchedFolder {
     // A time too young to tell the next change from this one is not remembered, so the folder is listed again.
     this.#listedMtimeMs = isFresh(stats) ? 0 : stats.mtimeMs;
     const now = performance.now();
-    this.#mayListAt = now + (now - begun) * LISTING_SHARE;
+    this.#mayListAt = now + Math.min((now - begun) * LISTING_SHARE, MAX_PAUSE_MS);
   }
 
   #stats(file: string): Stats | undefined {

@@ -139,6 +139,38 @@ t.test('a look that fails hides no change by hand from the watch', async (t) => 
   t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 6 }, first: false }]);
 });
 
+t.test(
+  'a file that comes back shows although its folder was listed anew during the round that saw it go',
+  async (t) => {
+    const computer = start(t);
+    const { disk } = computer;
+    disk.makeFolder(`${DATA}/feed`);
+    const place = (file: string, text?: string) =>
+      disk.placeByHand(`${DATA}/feed/${file}.md`, text === undefined ? undefined : Buffer.from(text));
+    for (const file of ['a', 'b']) place(file, file);
+    const folder = new WatchedFolder(DATA, name);
+    await computer.until(later(computer, 10_000));
+    const look = () => [...folder.lookAtFiles()].filter((seen) => seen);
+    look();
+    const round = folder.lookAtFiles();
+    round.next();
+    place('c', 'c');
+    t.match(folder.compareListing(), [{ file: 'c.md' }]);
+    for (const file of ['a', 'b']) disk.renameByHand(`${DATA}/feed/${file}.md`, `${DATA}/feed/${file}.away`);
+    const gone = round.next().value;
+    t.match(gone, { stamp: undefined });
+    t.equal(round.next().done, true);
+    for (const file of ['a', 'b']) disk.renameByHand(`${DATA}/feed/${file}.away`, `${DATA}/feed/${file}.md`);
+    await computer.until(later(computer, 10_000));
+    folder.compareListing();
+    t.match(
+      look().find((seen) => seen?.file === gone?.file),
+      { stamp: { size: 1 }, first: false },
+    );
+    t.same(look(), []);
+  },
+);
+
 t.test('a key whose note was removed by hand just before names the note that was made since', async (t) => {
   const computer = start(t);
   const storage = (await computer.until(openOn(computer, DATA)))!;
