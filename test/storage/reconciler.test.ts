@@ -1,7 +1,7 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { FeedName } from '../../src/feeds/names.ts';
+import type { FeedName, NoteFile } from '../../src/feeds/names.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
@@ -9,7 +9,7 @@ import { type FileSeen, Reconciler } from '../../src/storage/files/reconciler.ts
 import { UNSEEN } from '../../src/storage/files/stamp.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import { eventually } from '../support/eventually.ts';
-import { feedName } from './contract.ts';
+import { feedName, newNote } from './contract.ts';
 import { dataFolder, keptLog, SECRET } from './files-support.ts';
 
 const name = feedName('feed');
@@ -99,6 +99,54 @@ t.test('a report that fails after a newer one of its file does not take its plac
   await failing({ ...seen, stamp: { mtimeMs: 1, size: 1 } });
   await failing({ ...seen, stamp: undefined });
   t.ok(await eventually(() => index.get(name)?.notes.size === 1));
+});
+
+t.test('a file that came back while a step took it for gone shows again', async (t) => {
+  const locks = new FailingLock(0, new Error());
+  const { dir, index, reconciler } = await reconciling(t, locks);
+  await reconciler.whenIdle();
+  await writeFile(join(dir, name, 'a.md'), 'a');
+  // A fresh file would be looked at again anyway.
+  await utimes(join(dir, name, 'a.md'), 1, 1);
+  const seen = { feed: name, file: 'a.md', first: false };
+  await reconciler.look(name, [{ ...seen, stamp: UNSEEN }]);
+  const feed = index.get(name)!;
+  const { file, size, stamp } = feed.notes.get('a.md' as NoteFile)!;
+  const step = Promise.withResolvers<void>();
+  const ended = locks.exclusive(name, async () => {
+    await step.promise;
+    index.apply(feed, { gone: [file] });
+  });
+  const look = reconciler.look(name, [{ ...seen, stamp: { ...stamp, size } }]);
+  step.resolve();
+  await Promise.all([ended, look]);
+  t.ok(feed.notes.get(file));
+});
+
+t.test('the first look of the watch shows what came and went since the folder was read', async (t) => {
+  const { dir, index, reconciler } = await reconciling(t, new FailingLock(0, new Error()));
+  const [gone, came, described] = ['gone', 'came', 'described'].map((text) => newNote(text).id);
+  const path = (file: string) => join(dir, name, file);
+  for (const id of [gone, described]) await writeFile(path(`${id}.md`), 'text');
+  reconciler.take([{ feed: name, folder: 'replaced' }]);
+  await reconciler.whenIdle();
+  const { notes } = index.get(name)!;
+  await unlink(path(`${gone}.md`));
+  await writeFile(path(`${came}.md`), 'text');
+  await writeFile(path(`.${described}.md.json`), '{"title":"T"}');
+  const look = async (file: string, isThere = true) => {
+    const stamp = isThere ? { mtimeMs: 1, size: 4 } : undefined;
+    await reconciler.look(name, [{ feed: name, file, stamp, first: true }]);
+  };
+  await look(`${gone}.md`, false);
+  await look(`${came}.md`);
+  t.same([...notes.files()], [`${described}.md`, `${came}.md`].sort());
+  t.equal(notes.hasMeta(), false);
+  await look(`.${described}.md.json`);
+  t.ok(notes.hasMeta());
+  await unlink(path(`.${described}.md.json`));
+  await look(`.${described}.md.json`, false);
+  t.equal(notes.hasMeta(), false);
 });
 
 t.test('an error of ours is told, and holds up nothing', async (t) => {

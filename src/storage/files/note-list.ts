@@ -117,13 +117,16 @@ export class NoteList {
   sizeOf(file: NoteFile): number | undefined {
     const known = this.#entries.get(file);
     if (known) return known.size;
-    const parsed = parseNoteFile(file);
-    const createdAt = parsed && dateOfId(parsed.id);
-    if (createdAt === undefined) return undefined;
-    const [p, at] = this.#countBefore({ ...parsed!, createdAt });
-    const { notes, sizes } = this.#pieces[p]!;
-    const note = notes[at];
-    return note !== undefined && fileOf(note) === file ? sizes[at] : undefined;
+    const [piece, at] = this.#unaskedAt(file) ?? [];
+    return piece?.sizes[at!];
+  }
+
+  /** Whether a note has a metadata file; undefined if it is not in the list. */
+  hasMetaOf(file: NoteFile): boolean | undefined {
+    const known = this.#entries.get(file);
+    if (known) return hasMeta(known);
+    const [piece, at] = this.#unaskedAt(file) ?? [];
+    return piece && hasMeta(piece.notes[at!]!);
   }
 
   /** The entry of a file, if somebody has asked for the note. */
@@ -236,6 +239,17 @@ export class NoteList {
 
   #expiry(note: Entry | Unasked): number {
     return hasMeta(note) ? this.#expiryOf(fileOf(note)) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Where the note of a file is that nobody has asked for. */
+  #unaskedAt(file: NoteFile): [Piece, number] | undefined {
+    const parsed = parseNoteFile(file);
+    const createdAt = parsed && dateOfId(parsed.id);
+    if (createdAt === undefined) return undefined;
+    const [p, at] = this.#countBefore({ ...parsed!, createdAt });
+    const piece = this.#pieces[p]!;
+    const note = piece.notes[at];
+    return note !== undefined && fileOf(note) === file ? [piece, at] : undefined;
   }
 
   /** The entry of a file, which is at its place if it is in the list. */

@@ -211,8 +211,8 @@ export class Reconciler {
       const feed = index.get(name);
       return feed ? seen.filter((one) => differs(feed, one)) : [];
     };
-    if (findChanged().length === 0) return;
-    // Most differences are of running posts and vanish with them, so posts do not wait for a step.
+    // Most differences are of running posts and vanish with them, so posts do not wait for a step. What does not differ may differ then:
+    // a step that runs may have looked at a file before it came back.
     await locks.settled(name);
     if (findChanged().length === 0) return;
     await locks.exclusive(name, async () => {
@@ -305,11 +305,10 @@ function differs({ notes }: IndexedFeed, seen: FileSeen): boolean {
   const file = noteOf(seen);
   if (file === undefined) return !first;
   const isMeta = file !== seen.file;
-  const size = isMeta || !stamp ? undefined : notes.sizeOf(file);
-  if (size !== undefined && size !== stamp?.size) return true;
-  // The first look at a note that nobody has asked for is no change besides.
+  // This is known also of a note that nobody has asked for. The first look at such a note is no change besides.
+  if (isMeta ? notes.hasMetaOf(file) === !stamp : notes.sizeOf(file) !== stamp?.size) return true;
   const entry = first ? notes.getAsked(file) : notes.get(file);
-  if (!entry) return !first && !isMeta && stamp !== undefined;
+  if (!entry) return false;
   const known = isMeta ? entry.meta : entry.stamp;
   return !(first && known === UNSEEN) && !sameStamp(known, stamp);
 }
