@@ -63,6 +63,11 @@ export class Computer {
     this.#hasFalseSyncs = hasFalseSyncs;
   }
 
+  /** Calls fail one after the other until then, ms since the epoch. */
+  stormUntil(end: number): void {
+    this.lastFaultAt = this.#lastStormAt = end;
+  }
+
   /** Of the last calls none failed soon after another. */
   get canTakeBack(): boolean {
     return this.time.now > this.#lastStormAt + STORM_MS;

@@ -107,8 +107,10 @@ class World {
     if (random.chance(0.7)) computer.dyingAt = computer.steps + random.below(3_000);
     const clients = Array.from({ length: 1 + random.below(6) }, () => this.#client(storage));
     if (this.scene.hasPerson) clients.push(this.#person());
+    if (random.chance(0.2)) this.#letFolderGo();
     const isDone = await computer.until(Promise.all(clients).then(() => true));
     this.#isOver = true;
+    this.#bringFolderBack();
     computer.weather = CALM;
     if (!isDone) return this.#die();
     computer.dyingAt = Number.POSITIVE_INFINITY;
@@ -132,11 +134,11 @@ class World {
   }
 
   async #person(): Promise<void> {
-    const { random, time } = this.#computer;
+    const { random, time, disk } = this.#computer;
     const person = new Person(this.scene, DATA);
     for (let n = random.below(10); n > 0; n -= 1) {
       await new Promise<void>((resolve) => time.after(random.next() * 1_000, resolve));
-      person.act();
+      if (!disk.isAway) person.act();
     }
   }
 
@@ -145,6 +147,25 @@ class World {
     this.#computer.weather = weather(this.#computer);
     if (this.#isOver) this.#computer.weather = CALM;
     else time.after(random.below(3_000), () => this.#letWeatherChange());
+  }
+
+  /** Takes the data folder away for a while, as a disk that is not there for a moment. */
+  #letFolderGo(): void {
+    const { time, random, disk } = this.#computer;
+    time.after(random.below(5_000), () => {
+      if (this.#isOver) return;
+      const awayMs = 50 + random.below(random.oneOf([500, 5_000]));
+      this.#computer.trace('the data folder goes away');
+      disk.isAway = true;
+      this.#computer.stormUntil(time.now + awayMs);
+      time.after(awayMs, () => this.#bringFolderBack());
+    });
+  }
+
+  #bringFolderBack(): void {
+    const { disk } = this.#computer;
+    if (disk.isAway) this.#computer.trace('the data folder is back');
+    disk.isAway = false;
   }
 
   #rest(): Promise<void> {
