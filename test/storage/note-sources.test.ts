@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type NoteFile, noteFile } from '../../src/feeds/names.ts';
@@ -122,4 +122,18 @@ t.test('files: what people placed is dated and read as the storage does it', asy
     4 * 1024 * 1024,
     'only the beginning',
   );
+});
+
+t.test('files: while the data folder is away, no note is taken for gone', async (t) => {
+  const { dir, storage, source } = await opened(t, 'files');
+  const note = newNote('text');
+  await post(storage, name, note);
+  const file = noteFile(note.id, note.type);
+  t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));
+  await rename(dir, `${dir}.away`);
+  for (const look of [() => [...source.list(name)], () => source.read(name, file)])
+    t.throws(look, { code: 'ENOENT' });
+  await rename(`${dir}.away`, dir);
+  t.equal([...source.list(name)].length, 1);
+  t.ok(source.read(name, file));
 });

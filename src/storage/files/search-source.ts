@@ -46,13 +46,16 @@ export class FilesSource implements NoteSource {
 
   *list(feed: FeedName): Generator<ListedNote> {
     const folder = join(this.#dir, feed);
-    if (!statsOf(folder)?.isDirectory()) return;
-    const names = ifThere(() => opendirSync(folder, { bufferSize: NAMES_AT_ONCE }));
+    const names = this.#findAgain(() =>
+      statsOf(folder)?.isDirectory()
+        ? ifThere(() => opendirSync(folder, { bufferSize: NAMES_AT_ONCE }))
+        : undefined,
+    );
     if (!names) return;
     try {
       for (let one = names.readSync(); one; one = names.readSync()) {
         const note = parseNoteFile(one.name);
-        const listed = note && this.#listed(folder, note.file);
+        const listed = note && this.#findAgain(() => this.#listed(folder, note.file));
         if (listed) yield listed;
       }
     } finally {
@@ -61,6 +64,20 @@ export class FilesSource implements NoteSource {
   }
 
   read(feed: FeedName, file: NoteFile): SourceNote | undefined {
+    return this.#findAgain(() => this.#read(feed, file));
+  }
+
+  close(): void {}
+
+  /** As `findAgain` of `read-file.ts`: a note that is not found is not gone if all of the data folder is away. */
+  #findAgain<T>(look: () => T | undefined): T | undefined {
+    const found = look();
+    if (found !== undefined) return found;
+    lstatSync(this.#dir);
+    return look();
+  }
+
+  #read(feed: FeedName, file: NoteFile): SourceNote | undefined {
     const folder = join(this.#dir, feed);
     const listed = statsOf(folder)?.isDirectory() && this.#listed(folder, file);
     if (!listed) return undefined;
@@ -69,8 +86,6 @@ export class FilesSource implements NoteSource {
     const content = readStart(join(folder, file), MAX_SEARCHED_BYTES)?.bytes;
     return content && { ...listed, meta, content };
   }
-
-  close(): void {}
 
   #listed(folder: string, file: NoteFile): ListedNote | undefined {
     const stats = statsOf(join(folder, file));
