@@ -15,7 +15,7 @@ import type { IndexedFeed } from './indexed-feed.ts';
 import { metaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
 import type { NoteReader } from './note-reader.ts';
-import { mustHaveDataFolder, statFile } from './read-file.ts';
+import { findAgain, statFile } from './read-file.ts';
 import { CLOCK_TICK_MS } from './stamp.ts';
 import type { WriteParts } from './writes.ts';
 
@@ -40,11 +40,8 @@ export async function findArrivals(
   await delay(CLOCK_TICK_MS + 2);
   const until = Date.now() - CLOCK_TICK_MS;
   await locks.settled(feed.name);
-  const arrivalOfEntry = async (entry: Entry) => {
-    const arrival = await readArrival(join(dir, feed.name), reader, feed, entry);
-    if (!arrival) await mustHaveDataFolder(dir);
-    return arrival;
-  };
+  const arrivalOfEntry = (entry: Entry) =>
+    findAgain(dir, () => readArrival(join(dir, feed.name), reader, feed, entry));
   const placeOf = async (id: NoteId): Promise<Arrival | undefined> => {
     const entry = feed.entryOfId(id);
     const place = entry && (await arrivalOfEntry(entry));

@@ -166,7 +166,7 @@ function sweep(
     if (found.length > 0) await writer.finishUndo(join(dir, feed.name));
     const checks = found.map(async ({ file }) => {
       if (feed.expiryOf(file) > state.now) return true;
-      const mark = await findAgain(dir, () => readMark(join(dir, feed.name), file));
+      const mark = await readMark(join(dir, feed.name), file);
       if (mark?.expires !== undefined && mark.expires <= state.now) return true;
       feed.correct(file, mark);
       return false;
@@ -413,12 +413,17 @@ function countingPosts(feed: IndexedFeed): Feed {
  * @throws Refusal for any other failure
  */
 async function forgetIfGone(
-  { dir, index, onLost }: Pick<WriteParts, 'dir' | 'index' | 'onLost'>,
+  { dir, index, writer, onLost }: Pick<WriteParts, 'dir' | 'index' | 'writer' | 'onLost'>,
   feed: IndexedFeed,
   error: unknown,
 ): Promise<undefined> {
-  if (!isGone(error) || (await isThere(join(dir, feed.name)).catch(refuse))) throw asRefusal(error);
-  if (!(await isThere(dir).catch(refuse))) throw unavailable(error);
+  const folder = join(dir, feed.name);
+  const isStillThere = async () => {
+    // The step may have moved it away itself.
+    await writer.finishUndo(folder);
+    return (await isThere(folder)) || undefined;
+  };
+  if (!isGone(error) || (await findAgain(dir, isStillThere).catch(refuse))) throw asRefusal(error);
   index.drop(feed);
   onLost(feed.name);
 }
