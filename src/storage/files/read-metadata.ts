@@ -118,19 +118,28 @@ async function readObject(
 
 /**
  * Reads what the dot files of a feed say; undefined when its folder is gone.
- * @param hasLicense false if the folder is known to hold no `.license`, which is then not read
+ * @param listed all names in the folder, if it was listed just now: the other dot files are not looked for
  */
 export async function readFeedFiles(
   folder: string,
   log: FeedLog,
-  hasLicense = true,
+  listed?: ReadonlySet<string>,
 ): Promise<FeedFiles | undefined> {
-  const storedReadId = await readGuarded(join(folder, READ_ID_FILE), isReadId, UNREADABLE_READ_ID);
-  const settings = await readSettings(folder, log);
-  const passwordHash = await readGuarded(join(folder, PASSWORD_FILE), (text) => text !== '', UNMATCHED_HASH);
-  const license = hasLicense ? await readLicense(join(folder, LICENSE_FILE)) : undefined;
-  // Looked at last: files missing from a folder that went away would open the feed to everybody.
-  if (!(await isFolder(folder))) return undefined;
+  // Files missing from a folder that was away for a moment would open the feed to everybody.
+  let isFolderThere = true;
+  const look = async <T>(name: string, read: (path: string) => Promise<T | undefined>) => {
+    if (!isFolderThere || (listed && !listed.has(name))) return undefined;
+    const found = await read(join(folder, name));
+    if (found !== undefined) return found;
+    isFolderThere = await isFolder(folder);
+    return isFolderThere ? read(join(folder, name)) : undefined;
+  };
+  const storedReadId = await look(READ_ID_FILE, (path) => readGuarded(path, isReadId, UNREADABLE_READ_ID));
+  const settings = (await look(SETTINGS_FILE, () => readSettings(folder, log))) ?? NO_SETTINGS;
+  const isHash = (text: string) => text !== '';
+  const passwordHash = await look(PASSWORD_FILE, (path) => readGuarded(path, isHash, UNMATCHED_HASH));
+  const license = await look(LICENSE_FILE, readLicense);
+  if (!isFolderThere || !(await isFolder(folder))) return undefined;
   if (storedReadId === UNREADABLE_READ_ID)
     log.error('the .readid of a feed cannot be read or holds no read id, so the feed has no read link');
   return { storedReadId, settings, passwordHash, ...(license && { license }) };
@@ -145,14 +154,19 @@ async function readGuarded<T extends string>(
   isValid: (text: string) => boolean,
   unreadable: T,
 ): Promise<T | undefined> {
-  const text = await readLine(path);
-  if (text !== undefined && isValid(text)) return text as T;
-  return text !== undefined || (await isThere(path)) ? unreadable : undefined;
+  let text = await readLine(path);
+  if (text === undefined) {
+    if (!(await isThere(path))) return undefined;
+    // It may have come between the two looks.
+    text = await readLine(path);
+  }
+  return text !== undefined && isValid(text) ? (text as T) : unreadable;
 }
 
-async function readSettings(folder: string, log: FeedLog): Promise<StoredSettings> {
+async function readSettings(folder: string, log: FeedLog): Promise<StoredSettings | undefined> {
   try {
-    return settingsIn((await readSettingsFile(folder)) ?? {});
+    const fields = await readSettingsFile(folder);
+    return fields && settingsIn(fields);
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error;
     error.tell(log);

@@ -10,6 +10,7 @@ import type { Mark } from './marks.ts';
 import {
   isFeedFile,
   LICENSE_FILE,
+  metaFile,
   noteOfMetaFile,
   PASSWORD_FILE,
   READ_ID_FILE,
@@ -228,9 +229,11 @@ export class Reconciler {
     const absent: NoteFile[] = [];
     const marks: Mark[] = [];
     const failures: unknown[] = [];
+    const seenFiles = new Set(changed.map(({ file }) => file));
     const lookAt = async (file: NoteFile) => {
       const known = feed.notes.get(file);
-      const entry = await readEntry(folder, file, known);
+      const hasMeta = known?.meta !== undefined || seenFiles.has(metaFile(file));
+      const entry = await readEntry(this.#parts.dir, folder, file, { known, hasMeta });
       const isSame =
         known?.size === entry?.size &&
         sameStamp(known?.stamp, entry?.stamp) &&
@@ -246,6 +249,8 @@ export class Reconciler {
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
     const read = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
+    // The folder has gone, or was away for a moment: another report tells of the first.
+    if (isOfFeed && !read) throw unavailable();
     const files = read && withReported(feed.files, read, changed);
     // This throws if the folder cannot be searched: nobody knows then whether the notes are gone.
     if (absent[0] !== undefined) await isThere(join(folder, absent[0]));

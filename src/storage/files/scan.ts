@@ -1,4 +1,4 @@
-import { lstatSync, type Stats } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -16,13 +16,12 @@ import {
   isIntentName,
   isLeftover,
   isTempName,
-  LICENSE_FILE,
   MARKS_FILE,
   metaFile,
   noteOfMetaFile,
 } from './names.ts';
 import { type Entry, type UnaskedNote, unasked } from './note-list.ts';
-import { isThere, readDotFile, statFile } from './read-file.ts';
+import { isThere, mustHaveDataFolder, readDotFile, statFile } from './read-file.ts';
 import { type FeedLog, logOfFeed, readFeedFiles, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import { dateByFile, dateOfFile, folderIdentity, stampToKeep } from './stamp.ts';
 import * as sys from './syscalls.ts';
@@ -77,14 +76,13 @@ export async function scanFeed(
   try {
     const stats = await sys.lstat(folder);
     if (!stats.isDirectory()) return undefined;
-    const files = new Set(
-      (await readdir(folder, { withFileTypes: true })).filter((one) => one.isFile()).map((one) => one.name),
-    );
+    const listed = await readdir(folder, { withFileTypes: true });
+    const files = new Set(listed.filter((one) => one.isFile()).map((one) => one.name));
     if (clean && Date.now() - stats.ctimeMs < UNSYNCED_MS) await syncFolder(folder);
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
     if (clean && (await clearAway(folder, files, ofFeed))) return scanFeed(dir, name, log);
-    const notes = await readNotes(folder, files, failed);
-    const feedFiles = await readFeedFiles(folder, ofFeed, files.has(LICENSE_FILE));
+    const notes = await readNotes(dir, folder, files, failed);
+    const feedFiles = await readFeedFiles(folder, ofFeed, new Set(listed.map((one) => one.name)));
     const state = {
       identity: folderIdentity(stats),
       createdAt: stats.birthtimeMs,
@@ -102,11 +100,31 @@ export async function scanFeed(
   }
 }
 
+/** What is known of a note before it is looked at. */
+interface KnownNote {
+  readonly known?: Entry | undefined;
+  /** A metadata file of it was seen. */
+  readonly hasMeta: boolean;
+}
+
 /**
  * The current entry of a note; undefined if its file is gone. The stamp is `UNSURE` if it is new, and the file could change
- * once more without another stamp.
+ * once more without another stamp. Throws as `mustHaveDataFolder`.
  */
-export async function readEntry(folder: string, file: NoteFile, known?: Entry): Promise<Entry | undefined> {
+export async function readEntry(
+  dir: string,
+  folder: string,
+  file: NoteFile,
+  { known, hasMeta }: KnownNote,
+): Promise<Entry | undefined> {
+  const entry = await readOnce(folder, file, known);
+  if (entry && (entry.meta || !hasMeta)) return entry;
+  // All of the data folder may have been away for a moment.
+  await mustHaveDataFolder(dir);
+  return readOnce(folder, file, known);
+}
+
+async function readOnce(folder: string, file: NoteFile, known?: Entry): Promise<Entry | undefined> {
   const stats = await statFile(join(folder, file));
   if (!stats) return undefined;
   const { id, type } = parseNoteFile(file)!;
@@ -128,6 +146,7 @@ async function readCreated(folder: string, file: NoteFile): Promise<number | und
 }
 
 async function readNotes(
+  dir: string,
   folder: string,
   files: ReadonlySet<string>,
   failed?: Map<NoteFile, unknown>,
@@ -140,26 +159,31 @@ async function readNotes(
     failed.set(file, error);
     return undefined;
   };
+  const read = (file: NoteFile) => {
+    const hasMeta = files.has(metaFile(file));
+    const entry = atOnce(() => readEntry(dir, folder, file, { hasMeta })).catch((error) =>
+      leaveOut(file, error),
+    );
+    // It may fail before it is waited for, or beside another failure: nobody handles that, and the process would end.
+    entry.catch(() => {});
+    reads.push(entry);
+  };
   let begunAt = performance.now();
   for (const name of files) {
     const note = parseNoteFile(name);
     if (!note) continue;
+    const { id, file } = note;
     // Its metadata may say another date than its name.
-    if (dateOfId(note.id) === undefined) {
-      const read = atOnce(() => readEntry(folder, note.file)).catch((error) => leaveOut(note.file, error));
-      // It may fail before it is waited for, or beside another failure: nobody handles that, and the process would end.
-      read.catch(() => {});
-      reads.push(read);
-    } else {
-      // A trip to the thread pool for each would take several times as long.
-      let stats: Stats | undefined;
+    if (dateOfId(id) === undefined) read(file);
+    else
       try {
-        stats = lstatSync(join(folder, name), { throwIfNoEntry: false });
+        // A trip to the thread pool for each would take several times as long.
+        const stats = lstatSync(join(folder, name), { throwIfNoEntry: false });
+        if (stats?.isFile()) notes.push(unasked(file, files.has(metaFile(file)), stats.size));
+        else read(file);
       } catch (error) {
-        leaveOut(note.file, error);
+        leaveOut(file, error);
       }
-      if (stats?.isFile()) notes.push(unasked(note.file, files.has(metaFile(note.file)), stats.size));
-    }
     if (performance.now() - begunAt < TURN_MS) continue;
     await nextTurn();
     begunAt = performance.now();
