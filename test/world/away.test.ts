@@ -71,8 +71,9 @@ async function shown(storage: Storage, feed: FeedName): Promise<unknown> {
   const record = await storage.feed(feed);
   const page = record && (await storage.page(record, { limit: 9 }));
   return [
-    [record?.readId, record?.passwordHash, record?.title, record?.noteCount],
+    [record?.readId, record?.passwordHash, record?.title, record?.noteCount, record?.isBlocked],
     page?.notes.map(({ id, meta, content }) => [id, meta, content && String(Buffer.from(content))]),
+    await storage.records.find('picture', ['known', 'new']),
   ];
 }
 
@@ -114,11 +115,11 @@ t.test('what came by hand shows whole, with its keys and its password', async (t
   };
   const { found: expected, calls } = await run(Number.POSITIVE_INFINITY);
   t.match(expected, [
-    [['read-id-before', 'hash', 'T', 3]],
+    [['read-id-before', 'hash', 'T', 3, false]],
     3,
     3,
     3,
-    [['read-id-after', 'hash', 'T', 3]],
+    [['read-id-after', 'hash', 'T', 3, false]],
     3,
     3,
     3,
@@ -136,6 +137,11 @@ const read =
   async (storage: Storage) =>
     look(storage, (await storage.feed(name))!);
 
+const NEW_NOTE = { id: NEW, type: 'md', bytes: Buffer.from('new'), meta: { tags: ['new'] } };
+const RECORD = { value: 'a reason', at: 1 };
+/** How long a series of tokens lasts, ms. */
+const SERIES_MS = 1_000_000_000;
+
 const WORK: Record<string, (storage: Storage) => Promise<unknown>> = {
   'a page': (storage) => shown(storage, name),
   'a page of a tag': read(async (storage, feed) => {
@@ -148,10 +154,7 @@ const WORK: Record<string, (storage: Storage) => Promise<unknown>> = {
   arrivals: read(async (storage, feed) =>
     (await storage.arrivals(feed, undefined, 9))?.notes.map(({ id }) => id),
   ),
-  'a post': write({
-    kind: 'post',
-    notes: [{ id: NEW, type: 'md', bytes: Buffer.from('new'), meta: { tags: ['new'] } }],
-  }),
+  'a post': write({ kind: 'post', notes: [NEW_NOTE] }),
   'a post with a known key': (storage) => postKeyed(storage, name, '0'),
   'new bytes': write({ kind: 'replace', id: TEXT, content: { type: 'md', bytes: Buffer.from('new') } }),
   'a description': write({ kind: 'describe', id: TEXT, meta: { title: 'new' } }),
@@ -160,6 +163,13 @@ const WORK: Record<string, (storage: Storage) => Promise<unknown>> = {
   'another read id': write({ kind: 'configure', settings: { readId: 'another-read-id' } }),
   'another password': write({ kind: 'set password', passwordHash: 'another' }),
   'a sweep': write({ kind: 'sweep' }),
+  'an import': write({ kind: 'import', notes: [NEW_NOTE, { ...NEW_NOTE, id: TEXT }] }),
+  'the look for a closed picture': ({ records }) => records.find('picture', ['known', 'new']),
+  'a closed picture': ({ records }) => records.add({ kind: 'picture', key: 'new', ...RECORD }),
+  'an opened picture': ({ records }) => records.remove('picture', 'known'),
+  'a closed name': ({ records }) => records.add({ kind: 'name', key: name, ...RECORD }),
+  'a used token': (storage) => storage.useToken('series', 0, Date.now() + SERIES_MS),
+  'the next token': (storage) => storage.useToken('series', 1, Date.now() + SERIES_MS),
 };
 
 for (const [title, work] of Object.entries(WORK))
@@ -169,6 +179,8 @@ for (const [title, work] of Object.entries(WORK))
       computer.disk.makeFolder(`${DATA}/${name}`);
       placeFeed(computer, name);
       const storage = (await computer.until(openOn(computer, DATA)))!;
+      await computer.until(storage.records.add({ kind: 'picture', key: 'known', ...RECORD }));
+      await computer.until(storage.useToken('series', 0, computer.time.now + SERIES_MS));
       await later(computer, 2_000);
       const count = letGo(computer, nth);
       const result = await computer.until(work(storage)).catch(({ code }) => code);
