@@ -205,3 +205,25 @@ for (const [title, work] of Object.entries(WORK))
       );
     }
   });
+
+t.test('a start is refused, or finds all', async (t) => {
+  const run = async (nth: number) => {
+    const computer = start(t);
+    computer.disk.makeFolder(`${DATA}/${name}`);
+    placeFeed(computer, name);
+    const count = letGo(computer, nth);
+    const storage = await computer.until(openOn(computer, DATA)).catch(({ code }) => code);
+    const calls = count();
+    await bringBack(computer);
+    if (typeof storage === 'string') return { refused: storage, calls };
+    const found = [await computer.until(shown(storage!, name))];
+    for (const key of ['0', '1', '2']) found.push(await computer.until(postKeyed(storage!, name, key)));
+    return { found, calls };
+  };
+  const { found: expected, calls } = await run(Number.POSITIVE_INFINITY);
+  for (let nth = 1; nth <= calls; nth += 1) {
+    const { found, refused } = await run(nth);
+    if (refused) t.match(refused, /^(ENOENT|store_unavailable)$/);
+    else t.same(found, expected, `away at the call ${nth}`);
+  }
+});
