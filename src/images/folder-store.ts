@@ -27,7 +27,7 @@ import {
   type ListedImage,
 } from './image-store.ts';
 
-/** Files are written in this folder, and renamed when they are complete. */
+/** Files are written in this folder, and renamed when they are complete. It tells the folder from an empty one under a disk that is not mounted. */
 const PARTS = '.parts';
 /** Age at which a part counts as left by a crash, ms. */
 const PART_MAX_AGE_MS = 3_600_000;
@@ -44,19 +44,24 @@ export class FolderStore implements ImageStore {
   readonly #owner: Owner | undefined;
   readonly #pageSize: number;
   readonly #syncs = new FolderSync();
+  /** Where this is, the pictures are. */
+  #proof: string;
 
   /** @param owner of the files it makes; the process's own user if undefined */
   constructor(dir: string, owner?: Owner, pageSize = PAGE) {
     this.#dir = dir;
     this.#pageSize = pageSize;
     this.#owner = owner;
+    this.#proof = dir;
   }
 
-  /** Makes the folder if it is missing. Throws the system's error if it cannot be made or written to. */
+  /** Makes the folder if it is missing. A store that is not made so is there to be read and emptied. Throws the system's error if it cannot be made or written to. */
   static async make(dir: string, owner?: Owner, pageSize?: number): Promise<FolderStore> {
     makeDataFolder(dir);
     const store = new FolderStore(dir, owner, pageSize);
-    if (owner) await chown(dir, owner.uid, owner.gid);
+    store.#proof = join(dir, PARTS);
+    await mkdir(store.#proof, { mode: 0o700 }).catch(ignoreExists);
+    if (owner) for (const folder of [dir, store.#proof]) await chown(folder, owner.uid, owner.gid);
     await store.#removeOldParts();
     return store;
   }
@@ -139,13 +144,15 @@ export class FolderStore implements ImageStore {
   /** Runs the work at the two paths that a key can have, and returns its first result; undefined if there is none. */
   #find<T>(key: ImageKey, work: (path: string) => Promise<T | undefined>): Promise<T | undefined> {
     return mapErrors(async () => {
-      for (const path of this.#paths(key)) {
-        const found = await undefinedIfAbsent(() => work(path));
-        if (found !== undefined) return found;
+      for (let isRepeated = false; ; isRepeated = true) {
+        for (const path of this.#paths(key)) {
+          const found = await undefinedIfAbsent(() => work(path));
+          if (found !== undefined) return found;
+        }
+        if (isRepeated) return undefined;
+        // If the folder is not there, for example not mounted, a missing file proves nothing.
+        await stat(this.#proof);
       }
-      // If the folder is missing, for example not mounted, a missing file proves nothing.
-      await stat(this.#dir);
-      return undefined;
     });
   }
 
@@ -165,10 +172,7 @@ export class FolderStore implements ImageStore {
   /** Makes a part; the work renames or removes it, unless it fails. */
   #withPart<T>(work: (part: FileHandle, path: string) => Promise<T>): Promise<T> {
     return mapErrors(async () => {
-      const parts = join(this.#dir, PARTS);
-      await mkdir(parts, { mode: 0o700 }).catch(ignoreExists);
-      if (this.#owner) await chown(parts, this.#owner.uid, this.#owner.gid);
-      const path = join(parts, randomBytes(16).toString('hex'));
+      const path = join(this.#dir, PARTS, randomBytes(16).toString('hex'));
       const part = await open(path, 'wx', 0o600);
       try {
         return await work(part, path);

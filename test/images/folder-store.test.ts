@@ -75,6 +75,24 @@ t.test('a folder that is gone is no reason to call a picture gone', async (t) =>
   await t.rejects(store.now(), unavailable);
 });
 
+t.test('an empty folder in place of the one of the pictures is not theirs', async (t) => {
+  const dir = join(await tempDir(t), 'images');
+  const store = await FolderStore.make(dir);
+  const key = newImageKey();
+  await store.put(key, hashed(Buffer.from('bytes')));
+  await rename(dir, `${dir}.away`);
+  await mkdir(dir);
+  const unavailable = { code: 'store_unavailable' };
+  await t.rejects(read(store, key, 0, 5), unavailable);
+  await t.rejects(store.head(key), unavailable);
+  await t.rejects(store.delete(key), unavailable);
+  await t.rejects(store.put(newImageKey(), hashed(Buffer.from('x'))), unavailable);
+  t.same(await readdir(dir), []);
+  await rm(dir, { recursive: true });
+  await rename(`${dir}.away`, dir);
+  t.equal(String(await read(store, key, 0, 5)), 'bytes');
+});
+
 t.test('what a crash has left is removed at a start, but not what may still be written', async (t) => {
   const dir = await tempDir(t);
   const parts = join(dir, '.parts');
