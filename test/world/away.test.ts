@@ -1,5 +1,6 @@
 /** The data folder is away for a moment, as a disk that is mounted anew, at each call of the system in turn. */
 import './system-calls.ts';
+import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -150,6 +151,10 @@ const WORK: Record<string, (storage: Storage) => Promise<unknown>> = {
   }),
   'a note': read(async (storage, feed) => (await storage.note(feed, TEXT))?.meta),
   'a picture': read(async (storage, feed) => (await storage.stat(feed, `${PICTURE}.png` as NoteFile))?.size),
+  'the bytes of a picture': read(async (storage, feed) => {
+    const file = (await storage.stat(feed, `${PICTURE}.png` as NoteFile))!;
+    return String(await buffer(file.read(0, file.size)));
+  }),
   tags: read((storage, feed) => storage.tags(feed, '')),
   arrivals: read(async (storage, feed) =>
     (await storage.arrivals(feed, undefined, 9))?.notes.map(({ id }) => id),
