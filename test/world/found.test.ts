@@ -206,6 +206,28 @@ t.test(
   },
 );
 
+t.test('a key that could not be read while `.marks` was written is known after a restart', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  const place = (file: string, text: string) =>
+    computer.disk.placeByHand(`${DATA}/feed/${file}`, Buffer.from(text));
+  computer.failing = /^open .*by-hand\.md\.json$/;
+  place('by-hand.md', 'text');
+  place('.by-hand.md.json', '{"key":"k","posted":{"hash":"h"}}');
+  await computer.until(later(computer, 5_000));
+  for (let n = 0; n < 8; n += 1)
+    await computer.until(postText(storage, { key: `${n}`, posted: { hash: 'h' } }));
+  await computer.until(later(computer, 5_000));
+  computer.failing = undefined;
+  await computer.until(later(computer, 2_000));
+  t.equal(await countOf(storage), 9);
+  computer.restart(false);
+  const again = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(postText(again, { key: 'k', posted: { hash: 'h' } }));
+  t.equal(await computer.until(countOf(again)), 9);
+});
+
 t.test('a folder whose time is set back is listed again', async (t) => {
   const computer = start(t);
   computer.disk.makeFolder(`${DATA}/feed`);

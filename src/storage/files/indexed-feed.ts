@@ -51,6 +51,8 @@ export class IndexedFeed {
   changedMarks: Set<NoteFile> | undefined;
   /** How many metadata files have changed since `.marks` was written. */
   unsaved = 0;
+  /** The files of notes whose change by hand cannot be read yet. Until it is, `.marks` may not claim to be complete. */
+  unreadable: Set<NoteFile> | undefined;
   /** How many writes failed: a look at the folder that ran meanwhile may have seen what was then undone. */
   failedWrites = 0;
   /** How many new notes, and how many more bytes, are being stored. */
@@ -143,6 +145,8 @@ export class IndexedFeed {
     const edited = put.map((one) => this.notes.put(one));
     this.tags?.replace([...removed, ...edited], put);
     const added = put.filter((_, n) => !edited[n]);
+    if (this.unreadable)
+      for (const file of [...gone, ...put.map((one) => one.file)]) this.unreadable.delete(file);
     for (const file of gone) this.arrivals?.remove(file);
     this.arrivals?.add(added);
     for (const [n, before] of edited.entries()) {

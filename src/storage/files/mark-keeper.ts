@@ -135,7 +135,14 @@ export class MarkKeeper {
   saveSome(feed: IndexedFeed): void {
     const isEnough = feed.unsaved >= this.#parts.marksLimits.unsaved;
     const isAhead = (this.#since.get(feed) ?? 0) > Date.now();
-    if (!(isEnough || isAhead) || !feed.isMarked || this.#saving.has(feed) || this.#failed) return;
+    if (
+      !(isEnough || isAhead) ||
+      !feed.isMarked ||
+      feed.unreadable?.size ||
+      this.#saving.has(feed) ||
+      this.#failed
+    )
+      return;
     const saving = this.#save(feed).finally(() => this.#saving.delete(feed));
     this.#saving.set(feed, saving);
   }

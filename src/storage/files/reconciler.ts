@@ -166,8 +166,10 @@ export class Reconciler {
     // The folder has gone. If it returned before the watch's next look, nothing would report it.
     if (!scanned && folder !== 'gone') onLost(name);
     if (found === known) return;
-    if (known && found && (folder === 'there' || known.identity === found.identity))
-      await this.#align(known, found, failed);
+    const isSameFeed = known && found && (folder === 'there' || known.identity === found.identity);
+    const kept = isSameFeed ? known : found;
+    if (kept) for (const file of failed.keys()) addUnreadable(kept, file);
+    if (isSameFeed) await this.#align(known, found, failed);
     else {
       if (known) index.drop(known);
       if (found) index.add(found);
@@ -197,6 +199,7 @@ export class Reconciler {
         await this.#addFound(known, entry, { put, marks });
       } catch (error) {
         failed.set(file, error);
+        addUnreadable(known, file);
       }
       if (failed.size > MAX_FAILURES) break;
     }
@@ -244,7 +247,13 @@ export class Reconciler {
     for (const file of new Set(changed.map(noteOf))) {
       if (file === undefined) continue;
       // A file that cannot be read keeps no other from showing. After many, the folder or the disk is to blame.
-      await lookAt(file).catch((error) => failures.push(error));
+      await lookAt(file).then(
+        () => feed.unreadable?.delete(file),
+        (error) => {
+          addUnreadable(feed, file);
+          failures.push(error);
+        },
+      );
       if (failures.length > MAX_FAILURES) throw failures[0];
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
@@ -293,6 +302,11 @@ function withReported(known: FeedFiles, found: FeedFiles, reports: readonly File
 /** A report to retry, which makes sure that its file is looked at: an older report may fail after a newer one and take its place. */
 function unconditional(one: Seen): Seen {
   return 'file' in one ? { ...one, stamp: UNSEEN, first: false } : one;
+}
+
+function addUnreadable(feed: IndexedFeed, file: NoteFile): void {
+  feed.unreadable ??= new Set();
+  feed.unreadable.add(file);
 }
 
 function pathOf(one: Seen): string {
