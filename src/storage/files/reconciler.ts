@@ -17,7 +17,7 @@ import {
   SETTINGS_FILE,
 } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { isFolder, isThere, mustHaveDataFolder } from './read-file.ts';
+import { findAgain, isFolder, isThere, mustHaveDataFolder } from './read-file.ts';
 import { type FeedFiles, logOfFeed, readFeedFiles } from './read-metadata.ts';
 import { MAX_FAILURES, readEntry, scanFeed } from './scan.ts';
 import { type Stamp, sameStamp, UNSEEN } from './stamp.ts';
@@ -226,8 +226,9 @@ export class Reconciler {
   }
 
   async #lookAt(feed: IndexedFeed, changed: readonly FileSeen[]): Promise<void> {
-    const folder = join(this.#parts.dir, feed.name);
-    await this.#parts.writer.finishUndo(folder);
+    const { dir, log, writer } = this.#parts;
+    const folder = join(dir, feed.name);
+    await writer.finishUndo(folder);
     const put: Entry[] = [];
     const absent: NoteFile[] = [];
     const marks: Mark[] = [];
@@ -236,7 +237,7 @@ export class Reconciler {
     const lookAt = async (file: NoteFile) => {
       const known = feed.notes.get(file);
       const hasMeta = known?.meta !== undefined || seenFiles.has(metaFile(file));
-      const entry = await readEntry(this.#parts.dir, folder, file, { known, hasMeta });
+      const entry = await readEntry(dir, folder, file, { known, hasMeta });
       const isSame =
         known?.size === entry?.size &&
         sameStamp(known?.stamp, entry?.stamp) &&
@@ -257,14 +258,15 @@ export class Reconciler {
       if (failures.length > MAX_FAILURES) throw failures[0];
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
-    const read = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
-    // The folder has gone, or was away for a moment: another report tells of the first.
-    if (isOfFeed && !read) throw unavailable();
+    const readFiles = () => readFeedFiles(folder, logOfFeed(log, feed.name));
+    const read = isOfFeed ? await findAgain(dir, readFiles) : undefined;
+    // The folder has gone, of which another report tells.
+    if (isOfFeed && !read) return;
     const files = read && withReported(feed.files, read, changed);
     // This throws if the folder cannot be searched: nobody knows then whether the notes are gone.
     if (absent[0] !== undefined) await isThere(join(folder, absent[0]));
     // Without the folder nothing is known about its notes. If the whole data folder is absent, it may come back as it was.
-    if (absent.length > 0 && !(await isFolder(folder))) return mustHaveDataFolder(this.#parts.dir);
+    if (absent.length > 0 && !(await isFolder(folder))) return mustHaveDataFolder(dir);
     const gone = absent.filter((file) => feed.notes.get(file));
     this.#apply(feed, { put, gone, files, marks });
     if (failures.length > 0) throw failures[0];
