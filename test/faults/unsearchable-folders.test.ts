@@ -68,3 +68,14 @@ t.test('notes of a feed whose folder cannot be searched for a while are the same
   await writeFile(join(folder, 'three.md'), 'three');
   t.ok(await shows(3));
 });
+
+t.test('an empty folder that cannot be searched is no feed', async (t) => {
+  const service = await ServiceProcess.start(t, { env });
+  // Under a name of no feed: the folder is closed when the service first sees it.
+  const made = join(service.dir, '.closed');
+  await mkdir(made);
+  await chmod(made, LISTED_ONLY);
+  await rename(made, join(service.dir, 'closed'));
+  await service.says('the folder of a feed cannot be read and is ignored');
+  t.equal((await new FeedClient(service.url, 'closed').get()).status, 404);
+});

@@ -139,6 +139,8 @@ export async function readFeedFiles(
   const isHash = (text: string) => text !== '';
   const passwordHash = await look(PASSWORD_FILE, (path) => readGuarded(path, isHash, UNMATCHED_HASH));
   const license = await look(LICENSE_FILE, readLicense);
+  // This throws if the folder can be listed but not searched.
+  if (listed) await isThere(join(folder, PASSWORD_FILE));
   if (!isFolderThere || !(await isFolder(folder))) return undefined;
   if (storedReadId === UNREADABLE_READ_ID)
     log.error('the .readid of a feed cannot be read or holds no read id, so the feed has no read link');
