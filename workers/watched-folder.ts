@@ -35,7 +35,7 @@ export class WatchedFolder {
   readonly #identity: string;
   readonly #changedSince: number;
   #listing: Listing = { names: '', mtimesMs: [], sizes: [] };
-  /** Files that a round reported by a listing that had been replaced meanwhile. The newer listing has their states of before. */
+  /** Files that a round reported from an older listing. The current listing still has the states from before that report. */
   readonly #overtaken = new Set<string>();
   #listedMtimeMs = Number.NaN;
   #mayListAt = 0;

@@ -27,7 +27,10 @@ import {
   type ListedImage,
 } from './image-store.ts';
 
-/** Files are written in this folder, and renamed when they are complete. It tells the folder from an empty one under a disk that is not mounted. */
+/**
+ * Files are written in this folder, and renamed when they are complete. It also shows that the disk of the pictures is mounted, because the
+ * empty folder under an unmounted disk lacks it.
+ */
 const PARTS = '.parts';
 /** Age at which a part counts as left by a crash, ms. */
 const PART_MAX_AGE_MS = 3_600_000;
@@ -44,7 +47,7 @@ export class FolderStore implements ImageStore {
   readonly #owner: Owner | undefined;
   readonly #pageSize: number;
   readonly #syncs = new FolderSync();
-  /** Where this is, the pictures are. */
+  /** The path that shows that the folder of the pictures is there. */
   #proof: string;
 
   /** @param owner of the files it makes; the process's own user if undefined */
@@ -55,7 +58,10 @@ export class FolderStore implements ImageStore {
     this.#proof = dir;
   }
 
-  /** Makes the folder if it is missing. A store that is not made so is there to be read and emptied. Throws the system's error if it cannot be made or written to. */
+  /**
+   * Opens a store to be written to, and makes its folder if that is missing. The constructor opens one that is only read and
+   * emptied. Throws the system's error if the folder cannot be made or written to.
+   */
   static async make(dir: string, owner?: Owner, pageSize?: number): Promise<FolderStore> {
     makeDataFolder(dir);
     const store = new FolderStore(dir, owner, pageSize);

@@ -106,7 +106,7 @@ t.test('a file that came back while a step took it for gone shows again', async 
   const { dir, index, reconciler } = await reconciling(t, locks);
   await reconciler.whenIdle();
   await writeFile(join(dir, name, 'a.md'), 'a');
-  // A fresh file would be looked at again anyway.
+  // An old date, because the service looks at a file that has just changed once more anyway.
   await utimes(join(dir, name, 'a.md'), 1, 1);
   const seen = { feed: name, file: 'a.md', first: false };
   await reconciler.look(name, [{ ...seen, stamp: UNSEEN }]);

@@ -1,4 +1,4 @@
-/** The data folder is away for a moment, as a disk that is mounted anew, at each call of the system in turn. */
+/** The data folder is away for a moment, as while its disk is mounted again: at the first call of the system, at the second, and so on. */
 import './system-calls.ts';
 import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
@@ -17,7 +17,7 @@ const [TEXT, PICTURE, NEW] = [
   '20260101T000001Z-019b76da-abe8-7000-8000-000000000000',
   '20260102T000000Z-019b7c01-0400-7000-8000-000000000000',
 ] as [NoteId, NoteId, NoteId];
-/** How many calls the folder is away for, in turn: the second look at a file may find it, and what follows, too. */
+/** For how many calls the folder is away, by turns: after 1 a second look finds the file, after 4 some second looks fail, too. */
 const AWAY_FOR = [1, 4];
 
 function start(t: Test): Computer {
@@ -47,7 +47,7 @@ function placeFeed({ disk }: Computer, folder: string): void {
   }
 }
 
-/** Takes the data folder away from the nth call on; returns how many calls came. */
+/** Takes the data folder away at the nth call, and brings it back a few calls later. The function returned counts the calls so far. */
 function letGo(computer: Computer, nth: number): () => number {
   let count = 0;
   const calls = AWAY_FOR[nth % AWAY_FOR.length]!;

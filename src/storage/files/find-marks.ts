@@ -57,7 +57,7 @@ export async function findMarks(
     await mustHaveDataFolder(dir);
   };
   await findAll((await findAgain(dir, () => listed(folder))) ?? []);
-  // Files that were listed were removed since, or all of the data folder was away for a moment.
+  // A listed file that was not found has been removed since, or the data folder was away for a moment.
   if (missing.length > 0) await findAll(missing.splice(0));
   return { bytes: file?.bytes.byteLength ?? 0, lines, since, unsaved };
 }

@@ -51,7 +51,7 @@ export class IndexedFeed {
   changedMarks: Set<NoteFile> | undefined;
   /** How many metadata files have changed since `.marks` was written. */
   unsaved = 0;
-  /** The files of notes whose change by hand cannot be read yet. Until it is, `.marks` may not claim to be complete. */
+  /** Notes that were changed by hand and cannot be read yet. While there is one, `.marks` may not claim to be complete. */
   unreadable: Set<NoteFile> | undefined;
   /** How many writes failed: a look at the folder that ran meanwhile may have seen what was then undone. */
   failedWrites = 0;

@@ -119,7 +119,7 @@ export async function readEntry(
 ): Promise<Entry | undefined> {
   const entry = await readOnce(folder, file, known);
   if (entry && (entry.meta || !hasMeta)) return entry;
-  // All of the data folder may have been away for a moment.
+  // What is missing may be there: the data folder may have been away for a moment.
   await mustHaveDataFolder(dir);
   return readOnce(folder, file, known);
 }
@@ -164,7 +164,7 @@ async function readNotes(
     const entry = atOnce(() => readEntry(dir, folder, file, { hasMeta })).catch((error) =>
       leaveOut(file, error),
     );
-    // It may fail before it is waited for, or beside another failure: nobody handles that, and the process would end.
+    // This may be rejected before anything waits for it, or beside another read. Without a handler that would end the process.
     entry.catch(() => {});
     reads.push(entry);
   };
