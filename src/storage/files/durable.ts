@@ -8,6 +8,7 @@ import { errorCode } from '../../system-errors.ts';
 import { KeyedLock } from '../keyed-lock.ts';
 import { isGone, isPassing } from './failures.ts';
 import { intentName, isFileOfNote, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
+import { findAgainSync } from './read-file.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
@@ -123,7 +124,7 @@ export class DurableWriter {
       }
       for (const [n, one] of all.entries()) {
         if (n % AT_ONCE === AT_ONCE - 1) await nextTurn();
-        this.#make(folder, one, undo, kept);
+        make(this.#dir, folder, one, undo, kept);
       }
       await this.#folders.sync(folder);
       if (intent) await this.#run(folder, [() => fs.unlinkSync(join(folder, intent.name))]);
@@ -255,41 +256,6 @@ export class DurableWriter {
     setTimeout(() => this.#finishUndo(folder).catch(() => this.#undoLater(folder)), AGAIN_MS).unref();
   }
 
-  /** Makes a change whose bytes are written. The file before it stays under a name in `kept` until the change is durable. */
-  #make(folder: string, { name, temp, bytes, isNew }: Planned, undo: Undo, kept: string[]): void {
-    const [path, written] = [join(folder, name), join(folder, temp)];
-    const before = isNew ? undefined : this.#keep(path, join(folder, tempName()), bytes !== undefined);
-    if (before) {
-      kept.push(before);
-      undo.push(() => {
-        fs.renameSync(before, path);
-        // If both names are links to one file, renaming one to the other keeps both.
-        fs.rmSync(before, { force: true });
-      });
-    }
-    if (!bytes) return;
-    fs.renameSync(written, path);
-    if (before === undefined) undo.push(() => fs.renameSync(path, written));
-  }
-
-  /** Renames or links a file. Returns its new path, '' if it cannot be linked, or undefined if there is no file. */
-  #keep(path: string, before: string, isSecond: boolean): string | undefined {
-    for (let isRepeated = false; ; isRepeated = true)
-      try {
-        if (isSecond) fs.linkSync(path, before);
-        else fs.renameSync(path, before);
-        return before;
-      } catch (error) {
-        const code = errorCode(error) ?? '';
-        // The name of a placed note may leave no room for that of its metadata file: then there is no such file.
-        if (code === 'ENAMETOOLONG' || (code === 'ENOENT' && isRepeated)) return undefined;
-        if (isSecond && NO_LINKS.has(code)) return '';
-        if (code !== 'ENOENT') throw error;
-        // What is not found is not gone if all of the data folder is away.
-        fs.lstatSync(this.#dir);
-      }
-  }
-
   async #writeAll(folder: string, parts: readonly Part[], flags = sys.CREATE): Promise<Stamp[]> {
     const writes = parts.map((part) => this.#open(() => this.#write(folder, part, flags)));
     await Promise.allSettled(writes);
@@ -328,6 +294,45 @@ function planIntent(all: readonly Planned[]): Planned {
 /** The temp file of a change, if it has bytes. */
 function tempPart({ temp, bytes, ...change }: Planned): Part[] {
   return bytes ? [{ ...change, name: temp, bytes }] : [];
+}
+
+/** Makes a change whose bytes are written. The file before it stays under a name in `kept` until the change is durable. */
+function make(
+  dir: string,
+  folder: string,
+  { name, temp, bytes, isNew }: Planned,
+  undo: Undo,
+  kept: string[],
+): void {
+  const [path, written] = [join(folder, name), join(folder, temp)];
+  const keepIt = () => keep(path, join(folder, tempName()), bytes !== undefined);
+  const before = isNew ? undefined : findAgainSync(dir, keepIt);
+  if (before) {
+    kept.push(before);
+    undo.push(() => {
+      fs.renameSync(before, path);
+      // If both names are links to one file, renaming one to the other keeps both.
+      fs.rmSync(before, { force: true });
+    });
+  }
+  if (!bytes) return;
+  fs.renameSync(written, path);
+  if (before === undefined) undo.push(() => fs.renameSync(path, written));
+}
+
+/** Renames or links a file. Returns its new path, '' if it cannot be linked, or undefined if there is no file. */
+function keep(path: string, before: string, isSecond: boolean): string | undefined {
+  try {
+    if (isSecond) fs.linkSync(path, before);
+    else fs.renameSync(path, before);
+    return before;
+  } catch (error) {
+    const code = errorCode(error) ?? '';
+    // The name of a placed note may leave no room for that of its metadata file: then there is no such file.
+    if (code === 'ENOENT' || code === 'ENAMETOOLONG') return undefined;
+    if (isSecond && NO_LINKS.has(code)) return '';
+    throw error;
+  }
 }
 
 /** Ignores failures: a temp file that cannot be removed now is removed at the next start. */

@@ -1,4 +1,4 @@
-import type { Stats } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { MAX_METADATA_BYTES } from '../metadata.ts';
 import { FileReplaced } from '../stored-file.ts';
 import { asRefusal, isAbsent, isGone, refuse, unavailable } from './failures.ts';
@@ -85,6 +85,14 @@ export async function findAgain<T>(dataDir: string, look: () => Promise<T>): Pro
   const found = await look();
   if (found !== undefined) return found;
   await mustHaveDataFolder(dataDir);
+  return look();
+}
+
+/** As `findAgain`, at once. Throws the system's error. */
+export function findAgainSync<T>(dataDir: string, look: () => T | undefined): T | undefined {
+  const found = look();
+  if (found !== undefined) return found;
+  lstatSync(dataDir);
   return look();
 }
 

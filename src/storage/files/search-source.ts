@@ -24,6 +24,7 @@ import { noteVersion } from '../note-version.ts';
 import type { ListedNote, NoteSource, SourceNote } from '../search/note-source.ts';
 import { isAbsent } from './failures.ts';
 import { feedsAmong, metaFile } from './names.ts';
+import { findAgainSync } from './read-file.ts';
 import { dateByFile } from './stamp.ts';
 import { READ } from './syscalls.ts';
 
@@ -46,7 +47,7 @@ export class FilesSource implements NoteSource {
 
   *list(feed: FeedName): Generator<ListedNote> {
     const folder = join(this.#dir, feed);
-    const names = this.#findAgain(() =>
+    const names = findAgainSync(this.#dir, () =>
       statsOf(folder)?.isDirectory()
         ? ifThere(() => opendirSync(folder, { bufferSize: NAMES_AT_ONCE }))
         : undefined,
@@ -55,7 +56,7 @@ export class FilesSource implements NoteSource {
     try {
       for (let one = names.readSync(); one; one = names.readSync()) {
         const note = parseNoteFile(one.name);
-        const listed = note && this.#findAgain(() => this.#listed(folder, note.file));
+        const listed = note && findAgainSync(this.#dir, () => this.#listed(folder, note.file));
         if (listed) yield listed;
       }
     } finally {
@@ -64,18 +65,10 @@ export class FilesSource implements NoteSource {
   }
 
   read(feed: FeedName, file: NoteFile): SourceNote | undefined {
-    return this.#findAgain(() => this.#read(feed, file));
+    return findAgainSync(this.#dir, () => this.#read(feed, file));
   }
 
   close(): void {}
-
-  /** As `findAgain` of `read-file.ts`: a note that is not found is not gone if all of the data folder is away. */
-  #findAgain<T>(look: () => T | undefined): T | undefined {
-    const found = look();
-    if (found !== undefined) return found;
-    lstatSync(this.#dir);
-    return look();
-  }
 
   #read(feed: FeedName, file: NoteFile): SourceNote | undefined {
     const folder = join(this.#dir, feed);
