@@ -68,6 +68,23 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
       }
     });
 
+  t.test('again, if the page is left before anything is chosen', async (t) => {
+    const fields = { '#edit-text': 'Their text', '#edit-tags': 'theirs' };
+    const { note, now } = await bothEdit(feed, 'note', 'Text', fields);
+    await page.fill('#edit-text', 'My text');
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.changed:focus');
+    await edit(page, note.url);
+    await page.waitForSelector('article .restored:has-text("Your draft")');
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.changed:focus');
+    t.equal(await page.inputValue('#edit-theirs'), 'Their text');
+    t.equal((await now()).content, 'Their text');
+    await page.click('[data-action=mine]');
+    await page.waitForSelector('article:focus:has-text("My text")');
+    t.match(await now(), { content: 'My text', title: 'Old', tags: ['theirs'] });
+  });
+
   t.test('titles', async (t) => {
     const { now } = await bothEdit(feed, 'feed', 'Text', { '#edit-title': 'Theirs' });
     await page.fill('#edit-title', 'Mine');

@@ -157,8 +157,8 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   async function showConflict(): Promise<void> {
     try {
       const before = text?.defaultValue;
+      // The draft keeps what the edit began with: if the page is left before the person has chosen, theirs is shown again.
       const isThere = await takeInTheirs(form, url);
-      basis = basisOf();
       draft.changed();
       // The change of somebody else is this one.
       if (isThere && isUnsure && isStored(before)) return await finish('Saved.');
