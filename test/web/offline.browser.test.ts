@@ -196,6 +196,37 @@ t.test('a post whose answer was lost arrives once, that which makes the feed too
   }
 });
 
+t.test('a draft whose post waits or is stored does not come back', async (t) => {
+  for (const name of ['left-waiting', 'left-stored']) {
+    const feed = new FeedClient(url, name);
+    await feed.post('Before');
+    const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
+    await page.goto(`${url}/${name}`);
+    await boxIsReady(page);
+    const left = Promise.withResolvers<void>();
+    await page.route(`${url}/${name}`, async (route) => {
+      if (route.request().method() !== 'POST') return route.fallback();
+      if (name === 'left-waiting') return route.abort();
+      await route.fetch();
+      left.resolve();
+    });
+    await isRouted(page);
+    // As if the page was left before the draft was deleted.
+    await page.evaluate('IDBObjectStore.prototype.delete = IDBObjectStore.prototype.count');
+    await write(page, 'Once');
+    await (name === 'left-waiting' ? page.waitForSelector('#waiting li') : left.promise);
+    await page.unroute(`${url}/${name}`);
+    await page.reload();
+    await boxIsReady(page);
+    t.equal(await page.inputValue('#note-text'), '');
+    await write(page, 'Another');
+    await page.waitForSelector('article:has-text("Another")');
+    await page.waitForSelector('#waiting', { state: 'hidden' });
+    t.same(new Set(await textsOf(feed)), new Set(['Before', 'Once', 'Another']));
+    t.equal((await textsOf(feed)).length, 3);
+  }
+});
+
 t.test('what is refused stays, and goes back into the box', async (t) => {
   const feed = new FeedClient(url, 'offline-refused');
   await feed.post('Before');

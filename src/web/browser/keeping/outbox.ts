@@ -18,6 +18,8 @@ export interface WaitingPost {
 const NAME = 'outbox';
 /** How long a box waits until its post is kept, ms. */
 const PATIENCE_MS = 10_000;
+/** How long to ask whether a post is stored, ms. */
+const LOOK_MS = 3_000;
 /** The longest a request may take, ms: on a slow network 10 pictures take minutes. */
 const TIMEOUT_MS = 600_000;
 /** Statuses that are temporary: a later attempt may succeed. */
@@ -93,18 +95,38 @@ export async function sendWaiting(key?: string): Promise<boolean> {
 }
 
 /**
- * Takes a post out, so that it is not sent.
+ * Takes a post out, so that it is not sent, unless it is stored.
  * @param mayTake asked once no post is being sent, which may take minutes
- * @returns undefined if it was sent before, or may not be taken
+ * @param keep puts the post, which may have been sent before, where it stays; it is taken out afterwards, because the page may be left
  */
-export function takeBack(key: string, mayTake: () => boolean): Promise<WaitingPost | undefined> {
+export function takeBack(
+  key: string,
+  mayTake: () => boolean,
+  keep: (post: WaitingPost) => Promise<unknown>,
+): Promise<void> {
   return inTurn(async () => {
-    if (!mayTake()) return undefined;
-    const post = await get<WaitingPost>(key, store);
-    await del(key, store);
-    announce();
-    return post;
+    const post = mayTake() ? await get<WaitingPost>(key, store) : undefined;
+    if (post === undefined) return;
+    // Its answer may have been lost.
+    const isSent = await storedInTime(post);
+    if (isSent) await remove(post);
+    else {
+      await keep(post);
+      await del(key, store);
+    }
+    announce(isSent ? key : '');
   });
+}
+
+/** Whether a post waits, or is known to be stored: its page may have been left before the box was emptied. */
+export async function isPosted(post: Pick<WaitingPost, 'key' | 'path'>): Promise<boolean> {
+  const waits = get(post.key, store).catch(() => undefined);
+  return (await inTime(waits, LOOK_MS).catch(() => undefined)) !== undefined || storedInTime(post);
+}
+
+/** Like `isStored`; false also if the service does not say it in time. */
+function storedInTime(post: Pick<WaitingPost, 'key' | 'path'>): Promise<boolean> {
+  return inTime(isStored(post), LOOK_MS).catch(() => false);
 }
 
 /** Deletes what waits: for one path, or all. */
@@ -193,7 +215,7 @@ function statusRefusal({ status }: Response) {
  * Whether the service has stored a post whose answer was lost. If the post made its feed, sending it again is refused, because the
  * feed exists now.
  */
-async function isStored({ key, path }: WaitingPost): Promise<boolean> {
+async function isStored({ key, path }: Pick<WaitingPost, 'key' | 'path'>): Promise<boolean> {
   const at = path.lastIndexOf('/');
   const answer = await fetch(`${path.slice(0, at)}/api/v1/feeds${path.slice(at)}/notes?limit=100`);
   if (!answer.ok) return false;

@@ -10,7 +10,8 @@ const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 10 * 60_000];
 
 interface Box {
   readonly isEmpty: () => boolean;
-  readonly fill: (content: DraftContent) => void;
+  /** Settles once its draft is kept. */
+  readonly fill: (content: DraftContent) => Promise<unknown>;
   /** Called after posts that waited here were sent. */
   readonly sent: () => void;
 }
@@ -87,9 +88,7 @@ export function showWaiting(path: string, box: Box): void {
   }
 
   async function back(key: string): Promise<void> {
-    if (!isFree()) return;
-    const post = await takeBack(key, isFree);
-    if (post !== undefined) box.fill(await contentOf(post));
+    if (isFree()) await takeBack(key, isFree, async (post) => box.fill(await contentOf(post)));
   }
 
   function isFree(): boolean {

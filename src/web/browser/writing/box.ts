@@ -1,11 +1,12 @@
 import type { DraftContent, DraftPicture } from '../keeping/drafts.ts';
+import { isPosted } from '../keeping/outbox.ts';
 import type { SharedContent } from '../keeping/shared.ts';
 import { find } from '../page/elements.ts';
 import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
 import { uploadStatus } from '../page/send.ts';
 import { keepDraft } from './keep-draft.ts';
 import { pictureList } from './picture-list.ts';
-import { postKey } from './post.ts';
+import { postKey, postPath } from './post.ts';
 import { preview } from './preview.ts';
 import { keepsRules } from './rules.ts';
 import { completeTags } from './tag-input.ts';
@@ -46,7 +47,7 @@ export function writingBox(
   const draft = keepDraft(
     form,
     { feed, note: options.note ?? '' },
-    { content, holdsMore, restore, discard, isSending, say: status.fail },
+    { content, holdsMore, isPosted: wasPosted, restore, discard, isSending, say: status.fail },
   );
 
   if (text !== null) {
@@ -179,6 +180,10 @@ export function writingBox(
     for (const field of [...fields, ...alts])
       if (!(field instanceof HTMLSelectElement)) field.readOnly = isBusy;
     if (replacement !== null) replacement.disabled = isBusy;
+  }
+
+  function wasPosted(sent: string): Promise<boolean> {
+    return isPosted({ key: sent, path: postPath(form.dataset.feed ?? '') });
   }
 
   function isSending(): boolean {

@@ -27,6 +27,8 @@ interface DraftedBox {
   content(): DraftContent | undefined;
   /** Something was chosen that is in no draft yet. */
   holdsMore(): boolean;
+  /** Whether what was sent with that key needs no draft any more. */
+  isPosted(key: string): Promise<boolean>;
   /** Puts the draft before the text that was written already. */
   restore(draft: Draft): void;
   /** Empties the box. */
@@ -122,6 +124,10 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     let draft: Draft | undefined;
     try {
       draft = await inTime(taken, PATIENCE_MS);
+      if (draft?.key !== undefined && (await box.isPosted(draft.key))) {
+        await deleteDraft(slot);
+        draft = undefined;
+      }
       // What was sent or closed meanwhile is emptied, and the person has not seen the draft.
       mayReadAgain = draft !== undefined && (box.isSending() || !guards.has(guard));
       isUnread = mayReadAgain;

@@ -27,8 +27,8 @@ export function newNote(form: HTMLFormElement): Box {
     isEmpty: () => !box.hasChanges(),
     fill(content) {
       box.restore(content);
-      draft.changed();
       text!.focus();
+      return draft.changed();
     },
     sent: () => void showSent(),
   });
