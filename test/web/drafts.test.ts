@@ -678,6 +678,56 @@ t.test('the draft of an edit comes back with the edit', async (t) => {
   t.notOk(await page.isVisible('.restored'), 'what was saved is no draft');
 });
 
+t.test('the draft of an edit whose note was deleted can be written anew', async (t) => {
+  const { json: note } = await post(`${url}/edited-gone`, 'As it was', { 'x-note-tags': 'tag' });
+  await post(`${url}/edited-gone`, 'Another');
+  const { page } = await visit(t, browser);
+  await page.goto(note.url);
+  await page.click('article summary');
+  await page.click('article a.edit');
+  await page.fill('#edit-text', 'Half writ');
+  const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
+  await page.setInputFiles('article [type=file]', file);
+  await page.waitForSelector('.attachments li');
+  if (!(await eventually(async () => (await storage(page)).includes('dot.png')))) throw new Error('no draft');
+  await ask(note.url, { method: 'DELETE' });
+  await page.goto(`${url}/edited-gone`);
+  await page.fill('#note-text', 'In the box');
+  await page.click('#toasts :text("Write it anew")');
+  await page.waitForSelector('#toasts:has-text("Post what is in the box first")');
+  await page.fill('#note-text', '');
+  await page.reload();
+  await page.click('#toasts :text("Write it anew")');
+  await page.waitForSelector('#compose .attachments li');
+  t.match(await textOf(page), /^Half writ\n\n!\[.*\]\(dot\.png\)$/);
+  t.equal(await page.inputValue('#note-tags'), 'tag');
+  if (!(await eventually(async () => (await storage(page)).includes('"note":""'))))
+    throw new Error('no draft');
+  await page.reload();
+  await restored(page);
+  await page.click('#compose .primary');
+  await page.waitForSelector('#toasts:has-text("Posted.")');
+  const { notes } = (await ask(`${url}/api/v1/feeds/edited-gone/notes`)).json;
+  t.match(notes.find(({ tags }: { tags: string[] }) => tags.includes('tag')).content, /^Half writ/);
+  t.equal(notes.length, 3);
+  t.notMatch(await storage(page), /Half writ/);
+});
+
+t.test('the draft of an edit of a note that the page does not show leads to it', async (t) => {
+  const { json: note } = await post(`${url}/edited-old`, 'As it was');
+  const { page } = await visit(t, browser);
+  await page.goto(note.url);
+  await page.click('article summary');
+  await page.click('article a.edit');
+  await page.fill('#edit-text', 'Half writ');
+  await isKept(page, 'Half writ');
+  await Promise.all(Array.from({ length: 60 }, (_, n) => post(`${url}/edited-old`, `${n}`)));
+  await page.goto(`${url}/edited-old`);
+  await page.click('#toasts :text("Go on")');
+  await page.waitForURL(note.url);
+  await page.waitForSelector('#toasts :text("Go on")');
+});
+
 t.test(
   'a picture that is chosen in place of another one is in the draft until it is discarded',
   async (t) => {

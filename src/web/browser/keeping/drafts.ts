@@ -115,10 +115,10 @@ export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
   return restored;
 }
 
-/** The ids of the notes of which this window, or one that is gone, has the draft of an edit. */
-export async function draftedEdits(): Promise<string[]> {
+/** The drafts of edits that this window, or one that is gone, has; the newest first. */
+export async function draftedEdits(): Promise<Slot[]> {
   const { free } = await openFree();
-  return free.flatMap(({ note }) => (note === '' ? [] : note));
+  return free.filter(({ note }) => note !== '').map(({ feed, note }) => ({ feed, note }));
 }
 
 /** Deletes the draft of this window. */

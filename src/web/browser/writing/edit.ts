@@ -1,4 +1,4 @@
-import { draftedEdits } from '../keeping/drafts.ts';
+import { deleteDraft, draftedEdits, type Slot, takeDraft } from '../keeping/drafts.ts';
 import { find, onActions, ROOT } from '../page/elements.ts';
 import { defaultOf, isChanged, noteFields, valuesOf } from '../page/fields.ts';
 import { freshPage } from '../page/fresh.ts';
@@ -6,14 +6,14 @@ import { type ApiRequest, isRefused, isUnanswered, RequestFailed, sendForEtag } 
 import { toast } from '../page/toast.ts';
 import { refresh } from '../reading/live.ts';
 import { showTimes } from '../reading/times.ts';
-import { type Box, writingBox } from './box.ts';
+import { type Box, boxFor, writingBox } from './box.ts';
 import { freshForm, showMeanwhile, takeInTheirs } from './conflict.ts';
 import { pictureReference } from './file-name.ts';
 import { noteBody } from './note-body.ts';
 import { noteHeaders, post } from './post.ts';
 import { replacement } from './replacement.ts';
 
-/** How long an edit is offered. */
+/** How long an edit is offered, ms. */
 const OFFERED_MS = 15_000;
 
 /** The edit that is open: one at a time. */
@@ -41,15 +41,50 @@ export async function editNote(article: HTMLElement, url: string): Promise<void>
   );
 }
 
-/** Offers to go on with an edit whose window was closed, or left, before it was saved. */
+/**
+ * Offers to go on with an edit whose window was closed, or left, before it was saved. If its note is gone, the page of the feed offers to
+ * write it anew.
+ */
 export async function offerEdits(): Promise<void> {
-  const drafted = await draftedEdits().catch((): string[] => []);
-  const isDrafted = ({ dataset }: HTMLElement) => drafted.includes(dataset.id!);
+  const drafted = await draftedEdits().catch((): Slot[] => []);
+  const isDrafted = ({ dataset }: HTMLElement) => drafted.some(({ note }) => note === dataset.id);
   const article = [...document.querySelectorAll<HTMLElement>('article.note')].find(isDrafted);
-  const url = article?.querySelector<HTMLAnchorElement>('.when')?.href;
-  if (!article || !url || article.dataset.editing !== undefined) return;
-  const offer = { label: 'Go on', run: () => void editNote(article, url) };
-  toast('An edit of a note is not saved yet.', offer, OFFERED_MS);
+  const form = document.querySelector<HTMLFormElement>('#compose');
+  const slot = drafted.find(({ feed }) => feed === form?.dataset.draft);
+  if (article !== undefined) {
+    const url = article.querySelector<HTMLAnchorElement>('.when')?.href;
+    if (url && article.dataset.editing === undefined) offer(() => void editNote(article, url));
+  } else if (form !== null && slot !== undefined) {
+    const url = `${ROOT}/${form.dataset.feed}/${encodeURIComponent(slot.note)}`;
+    const { status } = await freshPage(url);
+    if (status === 200) offer(() => location.assign(url));
+    if (status === 404) offerAnew(form, slot);
+  }
+}
+
+function offer(run: () => void): void {
+  toast('An edit of a note is not saved yet.', { label: 'Go on', run }, OFFERED_MS);
+}
+
+function offerAnew(form: HTMLFormElement, slot: Slot): void {
+  const run = () => void putAnew(form, slot);
+  toast('A note was deleted before its edit was saved.', { label: 'Write it anew', run }, OFFERED_MS);
+}
+
+/** Puts the draft of an edit whose note is gone into the box for new notes. */
+async function putAnew(form: HTMLFormElement, slot: Slot): Promise<void> {
+  const box = boxFor(form);
+  if (box === undefined || box.hasChanges()) {
+    toast('Post what is in the box first, or clear it.');
+    return;
+  }
+  const draft = await takeDraft(slot);
+  if (draft === undefined) return;
+  // When the note would have expired says nothing of a new one.
+  const { expires: _, ...fields } = draft.fields;
+  box.restore({ fields, pictures: draft.pictures });
+  box.text!.focus();
+  if (await box.draft.changed()) await deleteDraft(slot);
 }
 
 function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
