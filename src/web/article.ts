@@ -26,7 +26,7 @@ export interface ArticleNote {
   /** Undefined if it is unknown or not shown. */
   readonly sender: string | undefined;
   readonly url: string;
-  /** Of the note's JSON, with its quotes; on the note's own page for writers. */
+  /** Of the note's JSON, with its quotes; on pages for writers. */
   readonly etag?: string | undefined;
   /** The public page of the note, on pages for writers; null in a feed without a read link. */
   readonly readUrl?: string | null;

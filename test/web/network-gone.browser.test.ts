@@ -362,7 +362,7 @@ t.test('a deletion whose page is left with the service gone is carried out later
   await page.waitForSelector('article', { state: 'detached' });
 });
 
-t.test('a deletion whose page knew no ETag spares a note that is changed meanwhile', async (t) => {
+t.test('a deletion whose page was left spares a note that is changed meanwhile', async (t) => {
   const { page, proxy, feed, address } = await walk(t, 'delete-spared', '', { serviceWorkers: 'block' });
   const [{ id }] = (await feed.list()).json.notes;
   await proxy.cut();
@@ -403,7 +403,9 @@ t.test('whoever goes back while the service is gone sees the note that is not de
   await says(t, page, UNREACHED);
   t.ok(await page.isVisible('article:has-text("First")'));
   await choose(page, 'First', 'delete');
-  await page.route(/delete-back\/[^/]+$/, (route) => route.fulfill({ status: 403 }));
+  await page.route(/delete-back\/notes\/[^/]+$/, (route) =>
+    route.fulfill({ status: 403, json: { code: 'auth', error: 'Not now.' } }),
+  );
   await isRouted(page);
   await goBack();
   await says(t, page, /^The note is not deleted/);

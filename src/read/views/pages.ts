@@ -121,18 +121,18 @@ export function notePage(document: NotePageDocument & OfName): string {
   const note = document.notes[0]!;
   const { content, meta } = note;
   const feedTitle = feed.title || UNTITLED;
-  const etag = `"${noteEtag(note, { readId })}"`;
+  const article = namedArticle(note, document, PAGE_LEVEL);
   return namedNotePage(site, {
     base,
     name,
     feedTitle,
-    note: { ...namedArticle(note, document, PAGE_LEVEL), etag },
+    note: article,
     title: noteTitle(note) || 'Note',
     edited: {
       text: content && exactText(content),
       title: meta.title,
       alt: meta.alt,
-      etag,
+      etag: article.etag,
       identity: feedIdentity({ readId }),
     },
     neighbours,
@@ -166,9 +166,10 @@ function readArticle(note: ViewNote, document: PageDocument, level: number): Art
   return { ...article(note, document, level), url: noteUrl(base, readId, note.id), sender };
 }
 
-function namedArticle(note: ViewNote, document: PageDocument & OfName, level: number): ArticleNote {
+function namedArticle(note: ViewNote, document: PageDocument & OfName, level: number) {
   return {
     ...article(note, document, level),
+    etag: `"${noteEtag(note, document)}"`,
     url: noteUrlByName(document.base, document.name, note.id),
     readUrl: readUrlOf(document, note.id),
     sender: note.meta.sender,

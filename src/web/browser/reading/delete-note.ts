@@ -1,7 +1,6 @@
 import { feedOfPage } from '../keeping/feeds.ts';
 import { ROOT } from '../page/elements.ts';
-import { freshPage } from '../page/fresh.ts';
-import { isUnanswered, RequestFailed, send, sendForEtag, sentenceOf } from '../page/send.ts';
+import { isUnanswered, RequestFailed, send } from '../page/send.ts';
 import { LOGGING_OUT } from '../page/service.ts';
 import { type Toast, toast } from '../page/toast.ts';
 import { refresh } from './live.ts';
@@ -22,10 +21,8 @@ interface Deletion {
   readonly feed: string;
   /** Of the note. */
   readonly id: string;
-  /** The ETag of the note as the page showed it; empty while the page does not know it. */
-  etag: string;
-  /** What the page showed of the note that changes with an edit, as `timesOf` returns it. */
-  readonly times?: string;
+  /** Of the note as the page showed it. */
+  readonly etag: string;
 }
 
 const FEED = feedOfPage();
@@ -36,10 +33,9 @@ const pending = new Map<Deletion, Toast>();
 /** Lets the notes of a list be deleted by their menus, and carries out a deletion that another page has handed over. */
 export function startDeleting(list: NoteList): void {
   onDelete((note) => {
-    const deletion = { feed: FEED, id: note.dataset.id!, etag: '', times: timesOf(note) };
-    takeAway(deletion, note);
+    takeAway(deletionOf(note), note);
     // The page may not have heard of a change yet. It then shows the note again.
-    void learnEtag(deletion).then(() => refresh(false));
+    void refresh(false);
   });
   document.addEventListener('keydown', undoByKey);
   addEventListener('pagehide', carryOutAll);
@@ -55,19 +51,7 @@ export function startDeleting(list: NoteList): void {
 
   /** Deletes the notes again, because the service may not have heard of it. The page need not show them: it may be of a tag. */
   function carryOutLeft(): void {
-    for (const deletion of take(LEFT)) void carryOutLater(deletion, shown(deletion));
-  }
-
-  /** If the page that was left did not know the ETag, deletes the note only if its times are still those that the page showed. */
-  async function carryOutLater(deletion: Deletion, note?: HTMLElement): Promise<void> {
-    if (deletion.etag === '') {
-      const { status, page } = await freshPage(pageOf(deletion));
-      const fresh = page?.querySelector<HTMLElement>('article.note');
-      if (status !== 404 && !fresh) return spare(await failureOf(status), note);
-      if (fresh && timesOf(fresh) !== deletion.times) return spare(new RequestFailed('', 'changed'), note);
-      deletion.etag = fresh?.dataset.etag ?? '';
-    }
-    await carryOut(deletion, note);
+    for (const deletion of take(LEFT)) void carryOut(deletion, shown(deletion));
   }
 
   /** @param note undefined if the page does not show it */
@@ -120,8 +104,8 @@ export function startDeleting(list: NoteList): void {
 
 /** Lets the note of this page be deleted by its menu. Leads to the page of the feed, where that can be undone. */
 export function startDeletingHere(): void {
-  onDelete(({ dataset: { id = '', etag = '' } }) => {
-    const deletion = { feed: FEED, id, etag };
+  onDelete((note) => {
+    const deletion = deletionOf(note);
     try {
       leave(HANDED_OVER, [deletion]);
     } catch {
@@ -177,13 +161,6 @@ function notDeleted(error: RequestFailed): string {
   return isUnanswered(error) ? UNANSWERED : `The note is not deleted. ${error.message}`;
 }
 
-/** Why the page of a note could not be read. A page without a note is that of a network which asks for a login. */
-async function failureOf(status: number): Promise<RequestFailed> {
-  if (status < 400 || status >= 500) return new RequestFailed('');
-  const code = `status ${status}`;
-  return new RequestFailed(await sentenceOf({ code, message: '' }), code);
-}
-
 function carryOutAll(): void {
   try {
     if (pending.size > 0) leave(LEFT, pending.keys());
@@ -211,22 +188,8 @@ function undoByKey({ key, ctrlKey, metaKey, shiftKey, target }: KeyboardEvent): 
   [...pending.values()].at(-1)?.take();
 }
 
-async function learnEtag(deletion: Deletion): Promise<void> {
-  try {
-    deletion.etag = (await sendForEtag({ method: 'GET', path: pathOf(deletion) })).etag;
-  } catch (error) {
-    if (!(error instanceof RequestFailed)) throw error;
-  }
-}
-
-/**
- * When the note was last edited and when it expires, as a page shows it: edits of texts and of expiries change that. An edit of the
- * file by hand is not seen.
- */
-function timesOf(note: HTMLElement): string {
-  const footer = note.querySelector(':scope > .content > footer');
-  const times = footer?.querySelectorAll<HTMLTimeElement>(':scope > time, :scope > .expires > time') ?? [];
-  return [...times].map(({ dateTime }) => dateTime).join(' ');
+function deletionOf({ dataset: { id = '', etag = '' } }: HTMLElement): Deletion {
+  return { feed: FEED, id, etag };
 }
 
 function pageOf({ feed, id }: Deletion): string {
@@ -238,5 +201,5 @@ function pathOf({ feed, id }: Deletion): string {
 }
 
 function condition({ etag }: Deletion): Record<string, string> {
-  return etag === '' ? {} : { 'If-Match': etag };
+  return { 'If-Match': etag };
 }
