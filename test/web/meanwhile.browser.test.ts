@@ -150,6 +150,27 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
   );
 });
 
+t.test('an edit is saved where a proxy makes ETags weak', async (t) => {
+  const feed = new FeedClient(url, 'weakened');
+  const { page } = mine;
+  const { json: note } = await feed.post('As it was');
+  await edit(page, note.feed_url);
+  await page.evaluate(`{
+    const { prototype } = XMLHttpRequest;
+    const { getResponseHeader } = prototype;
+    prototype.getResponseHeader = function (name) {
+      const value = getResponseHeader.call(this, name);
+      return name === 'ETag' && value !== null ? 'W/' + value : value;
+    };
+  }`);
+  await page.click('article [data-action=title]');
+  await page.fill('#edit-title', 'A title');
+  await page.fill('#edit-text', 'Changed');
+  await page.click('article .primary');
+  await page.waitForSelector('article .box', { state: 'detached' });
+  t.match((await feed.get(`/notes/${note.id}`)).json, { title: 'A title', content: 'Changed' });
+});
+
 t.test('an edit that is closed in a list shows what others did to its note meanwhile', async (t) => {
   const feed = new FeedClient(url, 'closed-edits');
   const { page } = mine;
