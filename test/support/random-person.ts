@@ -1,0 +1,457 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { inTime } from '../../src/web/browser/page/in-time.ts';
+import type { CutProxy } from './cut-proxy.ts';
+import { eventually } from './eventually.ts';
+import type { FeedClient } from './feed-client.ts';
+import { picture } from './pictures.ts';
+import type { Random } from './random.ts';
+
+/** How long somebody waits until a draft is stored, or a button can be pressed, ms. */
+const [DRAFT_MS, BUTTON_MS] = [3_000, 2_000];
+/** How long an act, and the end of all, may take, ms. */
+const [ACT_MS, END_MS] = [60_000, 300_000];
+const MAX_WINDOWS = 2;
+/** More drafts than anybody here leaves. */
+const MAX_DRAFTS = 30;
+
+/** What the browser keeps: drafts, and posts that wait. */
+const KEPT = `(async () => {
+  const read = (database, store) => new Promise((done) => {
+    const opening = indexedDB.open(database);
+    // Making it is up to the page.
+    opening.onupgradeneeded = () => opening.transaction.abort();
+    opening.onerror = () => done([]);
+    opening.onsuccess = () => {
+      const request = opening.result.transaction(store).objectStore(store).getAll();
+      request.onsuccess = () => {
+        opening.result.close();
+        done(request.result);
+      };
+    };
+  });
+  const drafts = (await read('drafts', 'drafts'))
+    .map(({ note, fields, pictures }) => ({ note, text: JSON.stringify([fields, pictures]) }));
+  const waiting = (await read('outbox', 'posts'))
+    .map(({ parts, headers }) => JSON.stringify([headers, parts.map(([name, value]) => [name, value.name ?? value])]));
+  return { drafts, waiting };
+})()`;
+
+interface Kept {
+  readonly drafts: readonly { readonly note: string; readonly text: string }[];
+  readonly waiting: readonly string[];
+}
+
+/** What must become of a word: it is in one note; or in one or none, because nobody was told that it is kept, or its note was deleted. */
+type Fate = 'kept' | 'unsure';
+
+/** Somebody who writes as chance has it. */
+export class RandomPerson {
+  readonly #words = new Map<string, Fate>();
+  /** What was done, for people. */
+  readonly did: string[] = [];
+  /** Words that may be in two notes. */
+  readonly #mayDouble = new Set<string>();
+  readonly #random: Random;
+  readonly #context: BrowserContext;
+  readonly #proxy: CutProxy;
+  readonly #feed: FeedClient;
+  readonly #windows: Page[] = [];
+  #isCut = false;
+  #count = 0;
+
+  constructor(random: Random, context: BrowserContext, proxy: CutProxy, feed: FeedClient) {
+    this.#random = random;
+    this.#context = context;
+    this.#proxy = proxy;
+    this.#feed = feed;
+  }
+
+  /** Does one thing. What cannot be done is left. */
+  async act(): Promise<void> {
+    await inTime(this.#act(), ACT_MS).catch((error: Error) => this.#say(`  ${error.message.split('\n')[0]}`));
+  }
+
+  /** Sends all that is written. Rejects if that cannot be done. */
+  finish(): Promise<void> {
+    return inTime(this.#finish(), END_MS);
+  }
+
+  async #act(): Promise<void> {
+    const random = this.#random;
+    if (this.#windows.length === 0) return this.#open();
+    const page = random.oneOf(this.#windows);
+    const acts: readonly (readonly [number, () => Promise<unknown>])[] = [
+      [10, () => this.#type(page)],
+      [8, () => this.#post(page)],
+      [3, () => this.#attach(page)],
+      [4, () => this.#edit(page)],
+      [4, () => this.#save(page)],
+      [2, () => this.#delete(page)],
+      [3, () => this.#reload(page)],
+      [2, () => this.#close(page)],
+      [2, () => this.#open()],
+      [2, () => this.#goElsewhere(page)],
+      [4, () => this.#takeBack(page)],
+      [4, () => this.#send(page)],
+      [8, () => this.#changeNetwork()],
+      [3, () => this.#somebodyElse()],
+    ];
+    let left = random.below(acts.reduce((sum, [weight]) => sum + weight, 0));
+    for (const [weight, act] of acts) {
+      left -= weight;
+      if (left < 0) return void (await act());
+    }
+  }
+
+  async #finish(): Promise<void> {
+    this.#say('finish');
+    await this.#mend();
+    for (const page of [...this.#windows]) await this.#close(page);
+    const page = await this.#context.newPage();
+    for (let rounds = 0; ; rounds += 1) {
+      await page.goto(this.#address);
+      await this.#sendAll(page);
+      const { drafts } = await this.#kept(page);
+      this.#say(`left: ${JSON.stringify(drafts)}`);
+      if (drafts.length === 0) break;
+      if (rounds === MAX_DRAFTS) throw new Error('drafts are left');
+      const edited = drafts.find(({ note }) => note !== '');
+      if (drafts.some(({ note }) => note === '')) await this.#postDraft(page);
+      else if (edited) await this.#saveDraft(page, edited.note);
+    }
+    // Deletions whose page was left.
+    await page.goto(this.#address);
+    await page.waitForLoadState('networkidle');
+    await page.close();
+  }
+
+  /** What is not as it should be. */
+  async problems(): Promise<string[]> {
+    const { notes } = (await this.#feed.list('?limit=100')).json;
+    const texts: string[] = notes.map(({ content, title, tags, name }: Record<string, unknown>) =>
+      JSON.stringify([content, title === name ? '' : title, tags, name]),
+    );
+    return [...this.#words].flatMap(([word, fate]) => {
+      const count = texts.filter((text) => text.includes(word)).length;
+      return count === 1 || (count === 2 && this.#mayDouble.has(word)) || (count === 0 && fate === 'unsure')
+        ? []
+        : [`${word} (${fate}) is in ${count} notes`];
+    });
+  }
+
+  get #address(): string {
+    return `${this.#proxy.url}/${this.#feed.name}`;
+  }
+
+  #say(line: string): void {
+    this.did.push(line);
+  }
+
+  #word(letter = 'w'): string {
+    this.#count += 1;
+    const word = `${letter}${this.#count}${letter}`;
+    this.#words.set(word, 'unsure');
+    return word;
+  }
+
+  async #kept(page: Page): Promise<Kept> {
+    return page.evaluate<Kept>(KEPT);
+  }
+
+  /** Waits until a draft has it, or not. */
+  async #ensure(page: Page, word: string): Promise<void> {
+    if (this.#random.oneIn(4)) return;
+    const end = performance.now() + DRAFT_MS;
+    while (performance.now() < end) {
+      const { drafts } = await this.#kept(page);
+      if (drafts.some(({ text }) => text.includes(word))) {
+        this.#words.set(word, 'kept');
+        this.#say(`  ${word} is kept`);
+        return;
+      }
+    }
+    // The box may have no script, because the network was cut before that was loaded.
+    this.#say(`  ${word} is in no draft`);
+  }
+
+  async #open(): Promise<void> {
+    if (this.#windows.length === MAX_WINDOWS) return;
+    const page = await this.#context.newPage();
+    this.#say(`open window ${this.#nameOf(page)}`);
+    this.#windows.push(page);
+    await page.goto(this.#address).catch(() => {});
+  }
+
+  readonly #names = new Map<Page, number>();
+  #nameOf(page: Page): number {
+    this.#names.set(page, this.#names.get(page) ?? this.#names.size);
+    return this.#names.get(page)!;
+  }
+
+  async #isThere(page: Page, selector: string): Promise<boolean> {
+    return (await page.locator(selector).count()) > 0 && (await page.locator(selector).first().isVisible());
+  }
+
+  async #type(page: Page): Promise<void> {
+    const isEdit = await this.#isThere(page, '#edit-text');
+    const box = isEdit ? '#edit-text' : '#note-text';
+    if (!(await this.#isThere(page, box))) return;
+    const word = this.#word();
+    this.#say(`type ${word} into ${box} of window ${this.#nameOf(page)}`);
+    await page.focus(box);
+    await page.keyboard.press('Control+End');
+    if (!(await page.locator(box).isEditable())) {
+      this.#words.delete(word);
+      return;
+    }
+    await page.keyboard.insertText(`\n\n${word}`);
+    // It is read-only while it is sent.
+    if (!(await page.inputValue(box)).includes(word)) {
+      this.#say(`  not taken`);
+      return;
+    }
+    await this.#ensure(page, word);
+  }
+
+  async #attach(page: Page): Promise<void> {
+    if (!(await this.#isThere(page, '#compose'))) return;
+    const word = this.#word('p');
+    this.#say(`attach ${word} in window ${this.#nameOf(page)}`);
+    const size = this.#random.oneIn(2) ? 300_000 : 2_000;
+    const file = { name: `${word}.png`, mimeType: 'image/png', buffer: picture('png', size, this.#count) };
+    await page.focus('#note-text');
+    await page.locator('#compose input[type=file]').setInputFiles(file);
+    await this.#ensure(page, word);
+  }
+
+  async #post(page: Page): Promise<void> {
+    if (!(await this.#isThere(page, '#note-text'))) return;
+    this.#mayBeCut(`POST /${this.#feed.name} `, `GET /${this.#feed.name} `);
+    this.#say(`post in window ${this.#nameOf(page)}: ${JSON.stringify(await page.inputValue('#note-text'))}`);
+    await page.focus('#note-text');
+    await page.keyboard.press('Control+Enter');
+    if (this.#random.oneIn(3)) return;
+    await page.waitForSelector('#compose:not([aria-busy=true])');
+  }
+
+  async #menu(page: Page, action: string): Promise<string | undefined> {
+    const articles = page.locator('article.note:not([hidden]):not([data-editing])');
+    const count = await articles.count();
+    if (count === 0) return undefined;
+    const article = articles.nth(this.#random.below(count));
+    const id = await article.getAttribute('data-id');
+    await article.locator('summary').click({ timeout: BUTTON_MS });
+    await article.locator(`[data-action=${action}]`).click({ timeout: BUTTON_MS });
+    return id ?? undefined;
+  }
+
+  async #edit(page: Page): Promise<void> {
+    if (await this.#isThere(page, 'article .box')) return;
+    this.#mayBeCut(`GET /${this.#feed.name}/`);
+    const id = await this.#menu(page, 'edit');
+    this.#say(`edit ${id} in window ${this.#nameOf(page)}`);
+    await page.waitForSelector('article .box.open', { timeout: BUTTON_MS }).catch(() => {});
+  }
+
+  async #save(page: Page): Promise<void> {
+    if (!(await this.#isThere(page, 'article .box .primary'))) return;
+    await this.#solve(page);
+    const path = `/api/v1/feeds/${this.#feed.name}/notes/`;
+    this.#mayBeCut(
+      `PUT ${path}`,
+      `PUT ${path}`,
+      `PATCH ${path}`,
+      `GET /${this.#feed.name}`,
+      `POST /${this.#feed.name} `,
+    );
+    this.#say(`save in window ${this.#nameOf(page)}`);
+    if (await this.#isThere(page, '[data-action=repost]')) {
+      this.#say('  anew');
+      await page.click('[data-action=repost]', { timeout: BUTTON_MS });
+      return;
+    }
+    await page.locator('article .box .primary').first().click({ timeout: BUTTON_MS });
+    if (this.#random.oneIn(2)) return;
+    await page.waitForSelector('article .box:not([aria-busy=true])', { timeout: BUTTON_MS }).catch(() => {});
+  }
+
+  /** Adds what somebody else has written to what the person has. */
+  async #solve(page: Page): Promise<void> {
+    if (!(await this.#isThere(page, '#edit-theirs')) || !(await page.locator('#edit-text').isEditable()))
+      return;
+    const [theirs, mine] = [await page.inputValue('#edit-theirs'), await page.inputValue('#edit-text')];
+    const both = [...new Set([...theirs.split('\n\n'), ...mine.split('\n\n')])].join('\n\n');
+    this.#say(`  both: ${JSON.stringify(both)}`);
+    await page.fill('#edit-text', both);
+  }
+
+  async #delete(page: Page): Promise<void> {
+    this.#mayBeCut(
+      `DELETE /api/v1/feeds/${this.#feed.name}/notes/`,
+      `GET /api/v1/feeds/${this.#feed.name}/notes/`,
+    );
+    const id = await this.#menu(page, 'delete');
+    if (id === undefined) return;
+    this.#say(`delete ${id} in window ${this.#nameOf(page)}`);
+    if (this.#random.oneIn(2) && (await this.#isThere(page, '.toast button:has-text("Undo")'))) {
+      this.#say('  undo');
+      const undone = await page
+        .locator('.toast button:has-text("Undo")')
+        .last()
+        .click({ timeout: BUTTON_MS })
+        .then(
+          () => true,
+          () => false,
+        );
+      if (undone) return;
+    }
+    const { json } = await this.#feed.get(`/notes/${id}`);
+    for (const word of this.#words.keys()) if (JSON.stringify(json ?? '').includes(word)) this.#mayGo(word);
+  }
+
+  #mayGo(word: string): void {
+    this.#say(`  ${word} may go`);
+    this.#words.set(word, 'unsure');
+  }
+
+  async #reload(page: Page): Promise<void> {
+    this.#mayBeCut(`GET /${this.#feed.name}`);
+    this.#say(`reload window ${this.#nameOf(page)}`);
+    await page.reload().catch(() => {});
+  }
+
+  async #close(page: Page): Promise<void> {
+    this.#say(`close window ${this.#nameOf(page)}`);
+    this.#windows.splice(this.#windows.indexOf(page), 1);
+    // Chromium may hang where its own error page is closed.
+    await page.goto('about:blank').catch(() => {});
+    await page.close();
+  }
+
+  async #goElsewhere(page: Page): Promise<void> {
+    const isBack = this.#random.oneIn(2);
+    this.#say(`${isBack ? 'back' : 'go'} in window ${this.#nameOf(page)}`);
+    if (isBack) await page.goBack({ timeout: BUTTON_MS }).catch(() => {});
+    else await page.goto(this.#address + this.#random.oneOf(['', '/settings'])).catch(() => {});
+  }
+
+  async #takeBack(page: Page): Promise<void> {
+    const button = '#waiting [data-action=take-back]';
+    if (!(await this.#isThere(page, button))) return;
+    this.#say(`take back in window ${this.#nameOf(page)}`);
+    // Where nobody can ask whether it is stored, it may be posted twice, once with what is added to it.
+    const taken = this.#isCut ? (await this.#kept(page)).waiting.join() : '';
+    for (const word of this.#words.keys()) if (taken.includes(word)) this.#mayDouble.add(word);
+    await page.locator(button).first().click({ timeout: BUTTON_MS });
+  }
+
+  async #send(page: Page): Promise<void> {
+    const button = '#waiting [data-action=send]';
+    if (!(await this.#isThere(page, button))) return;
+    this.#mayBeCut(`POST /${this.#feed.name} `);
+    this.#say(`send in window ${this.#nameOf(page)}`);
+    await page.locator(button).first().click({ timeout: BUTTON_MS });
+  }
+
+  async #mend(): Promise<void> {
+    await this.#proxy.mend();
+    this.#isCut = false;
+  }
+
+  async #changeNetwork(): Promise<void> {
+    if (this.#isCut) {
+      this.#say('mend');
+      return this.#mend();
+    }
+    this.#isCut = true;
+    this.#say('cut');
+    await this.#proxy.cut();
+  }
+
+  /** The network may be cut in the midst of the next request that begins like one of these. */
+  #mayBeCut(...requests: readonly string[]): void {
+    if (this.#isCut || !this.#random.oneIn(3)) return;
+    this.#isCut = true;
+    const [where, request] = [
+      this.#random.oneOf(['upload', 'answer', 'page'] as const),
+      this.#random.oneOf(requests),
+    ];
+    this.#say(`cut in ${where} of ${request}`);
+    this.#proxy.cutIn(where, request);
+  }
+
+  async #somebodyElse(): Promise<void> {
+    const { notes } = (await this.#feed.list('?limit=100')).json;
+    const texts = notes.filter(({ type }: { type: string }) => type === 'text/markdown');
+    const word = this.#word('s');
+    if (texts.length === 0 || this.#random.oneIn(3)) {
+      this.#say(`somebody posts ${word}`);
+      if ((await this.#feed.post(word)).status === 201) this.#words.set(word, 'kept');
+      return;
+    }
+    const { id, content } = this.#random.oneOf<{ id: string; content: string }>(texts);
+    this.#say(`somebody adds ${word} to ${id}`);
+    const { status } = await this.#feed.put(`/notes/${id}`, `${content}\n\n${word}`);
+    if (status === 200) this.#words.set(word, 'kept');
+    else this.#say(`  ${status}`);
+  }
+
+  async #sendAll(page: Page): Promise<void> {
+    const isSent = await eventually(async () => {
+      const { waiting } = await this.#kept(page);
+      if (waiting.length === 0) return true;
+      const button = page.locator('#waiting [data-action=send]').first();
+      await button.click({ timeout: BUTTON_MS }).catch(() => {});
+      return false;
+    });
+    if (!isSent) throw new Error('posts still wait');
+  }
+
+  /** Posts what is in the box. */
+  async #postDraft(page: Page): Promise<void> {
+    let isStored = false;
+    const isBack = await eventually(async () => {
+      const text = await page.inputValue('#note-text');
+      if (text !== '' || (await page.locator('#compose .attachments li').count()) > 0) return true;
+      // The page finds out that it is stored, because its answer was lost.
+      isStored = !(await this.#kept(page)).drafts.some(({ note }) => note === '');
+      return isStored;
+    });
+    if (isStored) return;
+    if (!isBack) throw new Error('a draft does not come back');
+    this.#say(`post the draft ${JSON.stringify(await page.inputValue('#note-text'))}`);
+    await page.focus('#note-text');
+    await page.keyboard.press('Control+Enter');
+    const isPosted = await eventually(async () => (await page.inputValue('#note-text')) === '');
+    if (!isPosted) throw new Error(`the draft is not posted: ${await page.textContent('#compose')}`);
+    await page.waitForSelector('#compose:not([aria-busy=true])');
+  }
+
+  async #saveDraft(page: Page, id: string): Promise<void> {
+    this.#say(`save the edit of ${id}`);
+    if ((await this.#feed.get(`/notes/${id}`)).status === 404) {
+      await page.click('#toasts :text("Write it anew")');
+      const isMoved = await eventually(async () =>
+        (await this.#kept(page)).drafts.every(({ note }) => note !== id),
+      );
+      if (!isMoved) throw new Error('the edit of a note that is gone stays');
+      return;
+    }
+    await page.goto(`${this.#address}/${encodeURIComponent(id)}`);
+    await page.click('article summary');
+    await page.click('article [data-action=edit]');
+    await page.waitForSelector('article .box.open');
+    const isSaved = await eventually(async () => {
+      if (!(await this.#isThere(page, 'article .box'))) return true;
+      if (!(await this.#isThere(page, 'article .box:not([aria-busy=true])'))) return false;
+      await this.#solve(page);
+      await page
+        .locator('article .box .primary')
+        .first()
+        .click({ timeout: BUTTON_MS })
+        .catch(() => {});
+      return false;
+    });
+    if (!isSaved) throw new Error('the edit is not saved');
+  }
+}

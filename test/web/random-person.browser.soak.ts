@@ -1,0 +1,52 @@
+/**
+ * A person who writes in Chromium as chance has it, in one window or two, while the network fails in the midst of requests, windows are
+ * closed and reloaded, and somebody else changes the notes: in the end each word is in one note. `PERSONS=100` takes so many, and
+ * `PERSON_SEED` decides what they do.
+ */
+import { randomInt } from 'node:crypto';
+import t from 'tap';
+import { startBrowser, visit } from '../support/browser.ts';
+import { CutProxy } from '../support/cut-proxy.ts';
+import { FeedClient } from '../support/feed-client.ts';
+import { Random } from '../support/random.ts';
+import { RandomPerson } from '../support/random-person.ts';
+import { start } from '../support/service.ts';
+
+const { PERSONS = '4', PERSON_SEED = `${randomInt(2 ** 31)}` } = process.env;
+/** How much each person does. */
+const STEPS = 40;
+/** How long a person waits for what should come at once, ms. */
+const PATIENCE_MS = 15_000;
+
+t.setTimeout(Number(PERSONS) * 600_000 + 300_000);
+t.comment(`PERSON_SEED=${PERSON_SEED}`);
+
+const browser = await startBrowser(t);
+const service = await start(t);
+
+for (let number = 0; number < Number(PERSONS); number += 1)
+  await t.test(`person ${number}`, async (t) => {
+    const random = new Random(Number(PERSON_SEED) + number);
+    const proxy = await CutProxy.start(t, service.port);
+    const feed = new FeedClient(service.url, `person-${PERSON_SEED}-${number}`);
+    await feed.post('The first note');
+    const { page, errors, violations } = await visit(t, browser, {
+      says: 'yes',
+      serviceWorkers: random.oneIn(2) ? 'allow' : 'block',
+    });
+    const context = page.context();
+    context.setDefaultTimeout(PATIENCE_MS);
+    context.on('page', (opened) => opened.on('dialog', (dialog) => void dialog.accept().catch(() => {})));
+    context.on('weberror', (failed) => errors.push(String(failed.error())));
+    await page.close();
+    const person = new RandomPerson(random, context, proxy, feed);
+    try {
+      for (let step = 0; step < STEPS; step += 1) await person.act();
+      await person.finish();
+      t.same(await person.problems(), []);
+    } catch (error) {
+      t.error(error);
+    }
+    t.same([errors, violations], [[], []]);
+    if (!t.passing()) t.comment(['what the person did:', ...person.did].join('\n'));
+  });
