@@ -214,7 +214,14 @@ t.test('a draft whose post waits or is stored does not come back', async (t) => 
     // As if the page was left before the draft was deleted.
     await page.evaluate('IDBObjectStore.prototype.delete = IDBObjectStore.prototype.count');
     await write(page, 'Once');
-    await (name === 'left-waiting' ? page.waitForSelector('#waiting li') : left.promise);
+    if (name === 'left-waiting') await page.waitForSelector('#waiting li');
+    else {
+      await left.promise;
+      const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
+      await page.setInputFiles('#compose input[type=file]', file);
+      await page.waitForSelector('.toast:has-text("The note is being sent")');
+      t.ok(await page.isDisabled('#note-expires'));
+    }
     await page.unroute(`${url}/${name}`);
     await page.reload();
     await boxIsReady(page);

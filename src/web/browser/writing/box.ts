@@ -174,11 +174,12 @@ export function writingBox(
     showTitle();
   }
 
-  /** Takes no words while a note is sent: they would be in no note, because the box is emptied afterwards. */
+  /** Takes no changes while a note is sent: they would be in no note, because the box is emptied afterwards. */
   function hold(isBusy: boolean): void {
     const alts = form.querySelectorAll<HTMLInputElement>('.attachments .alt');
     for (const field of [...fields, ...alts])
-      if (!(field instanceof HTMLSelectElement)) field.readOnly = isBusy;
+      if (field instanceof HTMLSelectElement) field.disabled = isBusy;
+      else field.readOnly = isBusy;
     if (replacement !== null) replacement.disabled = isBusy;
   }
 

@@ -36,7 +36,11 @@ export function postPath(feed: string): string {
 /** The `Idempotency-Key` of what is in a form: the same until that is changed, so that it is posted once. */
 export function postKey(form: HTMLFormElement) {
   let key: string | undefined;
-  for (const event of ['input', 'reset']) form.addEventListener(event, () => set());
+  form.addEventListener('reset', () => set());
+  form.addEventListener('input', () => {
+    // While it is sent nothing in it changes: a file that is chosen then is not taken.
+    if (form.ariaBusy !== 'true') set();
+  });
   return { header, now: () => key, set };
 
   function header() {
