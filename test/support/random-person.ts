@@ -1,5 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
-import { inTime } from '../../src/web/browser/page/in-time.ts';
 import type { CutProxy } from './cut-proxy.ts';
 import { eventually } from './eventually.ts';
 import type { FeedClient } from './feed-client.ts';
@@ -454,4 +454,12 @@ export class RandomPerson {
     });
     if (!isSaved) throw new Error('the edit is not saved');
   }
+}
+
+/** Rejects if the work takes longer; its timer keeps no process from ending. */
+function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  const late = delay(ms, undefined, { ref: false }).then((): never => {
+    throw new Error('too late');
+  });
+  return Promise.race([work, late]);
 }
