@@ -59,8 +59,8 @@ export class FolderStore implements ImageStore {
   }
 
   /**
-   * Opens a store to be written to, and makes its folder if that is missing. The constructor opens one that is only read and
-   * emptied. Throws the system's error if the folder cannot be made or written to.
+   * Opens a store for pictures to be added, and makes its folder if that is missing. Without `make`, the constructor opens a store that
+   * is only read and emptied. Throws the system's error if the folder cannot be made or written to.
    */
   static async make(dir: string, owner?: Owner, pageSize?: number): Promise<FolderStore> {
     makeDataFolder(dir);

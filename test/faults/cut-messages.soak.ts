@@ -1,7 +1,7 @@
 /**
- * While a container answers a request, one of its connections to the database, or to the S3 store of the pictures, ends at the first piece
- * that it sends, then at the second, and so on: the request is done whole or not at all, another container shows the same, and whoever
- * sends the request again gets what was wanted. `CUT_ENDINGS=all` lets them end in each way.
+ * A container answers a request, and one of its connections, to the database or to the S3 store, is cut: in the first run at the first
+ * message that the container sends, in the second run at the second message, and so on. Each time the request must be done completely
+ * or not at all, another container must show the same, and the same request sent again must succeed. `CUT_ENDINGS=all` tries every kind of cut.
  */
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
@@ -32,7 +32,7 @@ const PASSWORD = { 'x-feed-password': 'the password' };
 interface Feed {
   readonly name: string;
   readonly readId: string;
-  /** Of its text and of its picture, once it has been made. */
+  /** Ids of its two notes, a text and a picture; empty if the feed does not exist yet. */
   readonly ids: readonly string[];
 }
 
@@ -73,7 +73,7 @@ async function startContainers(t: Test, hasStore: boolean): Promise<Containers> 
 
 const clientAt = (url: string, { name }: Feed) => new FeedClient(url, name, PASSWORD);
 
-/** What everybody can see of a feed, without what differs from feed to feed; undefined while the service cannot say. */
+/** What all kinds of clients see of a feed. Names, ids and times are replaced, so that feeds can be compared. Undefined if the service answers 503. */
 async function view(url: string, feed: Feed): Promise<readonly string[] | undefined> {
   const client = clientAt(url, feed);
   const read = `${url}/api/v1/read/${feed.readId}`;
@@ -136,9 +136,9 @@ interface Work {
   readonly send: (url: string, feed: Feed, client: FeedClient) => Promise<Reply>;
   /** The feed is not there before. */
   readonly isFirst?: boolean;
-  /** Sent twice, it is done twice. */
+  /** A second request of this kind adds a second note. */
   readonly isAdding?: boolean;
-  /** It is done in steps, each whole or not at all. */
+  /** It consists of steps; a failure may come between two of them. */
   readonly isInSteps?: boolean;
   /** It needs the store of the pictures. */
   readonly isOfPictures?: boolean;
@@ -268,7 +268,7 @@ for (const target of ['database', 'store'])
               refused += 1;
               t.equal(reply.json?.code, 'store_unavailable', where);
             }
-            // What nobody knows to be done shows like what another container has done.
+            // After a 503 the container shows a commit as late as one of another container.
             const isSettled = await eventually(async () => {
               [shown, elsewhere] = [await seen(cut, feed), await seen(other, feed)];
               const isWhole = [before, after].some((one) => isDeepStrictEqual(shown, one));

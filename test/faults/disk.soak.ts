@@ -260,7 +260,7 @@ t.test('a folder that may be read but not searched keeps no change from the othe
   const { dir } = service;
   const { uid, gid } = await stat(join(dir, FEED));
   t.not(uid, 0, 'root may search every folder');
-  // No feed can have this name, so the folder is closed before the service sees it.
+  // The service ignores a folder of this name, so the rights can be taken away before the folder gets its real name.
   const made = join(dir, '.closed');
   await mkdir(made);
   await chown(made, uid, gid);

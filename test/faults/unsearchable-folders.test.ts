@@ -71,7 +71,7 @@ t.test('notes of a feed whose folder cannot be searched for a while are the same
 
 t.test('an empty folder that cannot be searched is no feed', async (t) => {
   const service = await ServiceProcess.start(t, { env });
-  // No feed can have this name, so the folder is closed before the service sees it.
+  // The service ignores a folder of this name, so the rights can be taken away before the folder gets its real name.
   const made = join(service.dir, '.closed');
   await mkdir(made);
   await chmod(made, LISTED_ONLY);

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * How a connection ends at a piece that the client sends. `lost`: the server has nothing of the piece, `all lost`: nor of what
- * other connections bring, which all end; `half`: it has the first half; `unanswered`: all of it, but the client has nothing of
- * the answer; `half answered`: the first half of what comes first.
+ * How the connection is cut when the client sends a piece. `lost`: the server receives nothing of the piece; `all lost`: the same, and
+ * all other connections are cut, too; `half`: the server receives the first half; `unanswered`: the server receives all of it, and the
+ * client nothing of the answer; `half answered`: the client receives the first half of the answer's first piece.
  */
 export type Ending = 'lost' | 'all lost' | 'half' | 'unanswered' | 'half answered';
 

@@ -6,7 +6,7 @@ import type { FeedClient } from './feed-client.ts';
 import { picture } from './pictures.ts';
 import type { Random } from './random.ts';
 
-/** How long somebody waits until a draft is stored, or a button can be pressed, ms. */
+/** The longest wait for a draft to be stored, and for a button that can be pressed, ms. */
 const [DRAFT_MS, BUTTON_MS] = [3_000, 2_000];
 /** How long an act, and the end of all, may take, ms. */
 const [ACT_MS, END_MS] = [60_000, 300_000];
@@ -41,7 +41,7 @@ interface Kept {
   readonly waiting: readonly string[];
 }
 
-/** What must become of a word: it is in one note; or in one or none, because nobody was told that it is kept, or its note was deleted. */
+/** `kept`: the word must be in exactly one note in the end. `unsure`: in one or none, because no draft had it yet, or its note was deleted. */
 type Fate = 'kept' | 'unsure';
 
 /** Somebody who writes as chance has it. */
@@ -339,7 +339,7 @@ export class RandomPerson {
     const button = '#waiting [data-action=take-back]';
     if (!(await this.#isThere(page, button))) return;
     this.#say(`take back in window ${this.#nameOf(page)}`);
-    // Where nobody can ask whether it is stored, it may be posted twice, once with what is added to it.
+    // Without a network the page cannot ask whether the post is stored. With new words it is then posted a second time.
     const taken = this.#isCut ? (await this.#kept(page)).waiting.join() : '';
     for (const word of this.#words.keys()) if (taken.includes(word)) this.#mayDouble.add(word);
     await page.locator(button).first().click({ timeout: BUTTON_MS });
@@ -368,7 +368,7 @@ export class RandomPerson {
     await this.#proxy.cut();
   }
 
-  /** The network may be cut in the midst of the next request that begins like one of these. */
+  /** Cuts the network, in one of three cases, during the next request that begins with one of these texts. */
   #mayBeCut(...requests: readonly string[]): void {
     if (this.#isCut || !this.#random.oneIn(3)) return;
     this.#isCut = true;
@@ -413,7 +413,7 @@ export class RandomPerson {
     const isBack = await eventually(async () => {
       const text = await page.inputValue('#note-text');
       if (text !== '' || (await page.locator('#compose .attachments li').count()) > 0) return true;
-      // The page finds out that it is stored, because its answer was lost.
+      // The draft may be of a post whose answer was lost. The page then deletes it, because the note is stored.
       isStored = !(await this.#kept(page)).drafts.some(({ note }) => note === '');
       return isStored;
     });
@@ -456,7 +456,7 @@ export class RandomPerson {
   }
 }
 
-/** Rejects if the work takes longer; its timer keeps no process from ending. */
+/** Rejects if the work takes longer than `ms`. The timer does not keep the process running. */
 function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   const late = delay(ms, undefined, { ref: false }).then((): never => {
     throw new Error('too late');

@@ -1,7 +1,7 @@
 /**
- * A person who writes in Chromium as chance has it, in one window or two, while the network fails in the midst of requests, windows are
- * closed and reloaded, and somebody else changes the notes: in the end each word is in one note. `PERSONS=100` takes so many, and
- * `PERSON_SEED` decides what they do.
+ * A simulated person uses the pages in Chromium at random, in up to two windows: writes, edits, deletes, reloads, closes. Meanwhile
+ * requests are cut off, and somebody else changes the notes. In the end each word must be in exactly one note. `PERSONS=100` runs 100
+ * persons, and `PERSON_SEED` decides what they do.
  */
 import { randomInt } from 'node:crypto';
 import t from 'tap';
@@ -15,7 +15,7 @@ import { start } from '../support/service.ts';
 const { PERSONS = '4', PERSON_SEED = `${randomInt(2 ** 31)}` } = process.env;
 /** How much each person does. */
 const STEPS = 40;
-/** How long a person waits for what should come at once, ms. */
+/** The longest wait for an element of a page, ms. */
 const PATIENCE_MS = 15_000;
 
 t.setTimeout(Number(PERSONS) * 600_000 + 300_000);

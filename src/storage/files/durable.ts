@@ -320,7 +320,7 @@ function make(
   if (before === undefined) undo.push(() => fs.renameSync(path, written));
 }
 
-/** Renames or links a file. Returns its new path, '' if it cannot be linked, or undefined if there is no file. */
+/** Keeps the old file at the path `before`. Returns that path, '' if the file system has no hard links, or undefined if there is no file. */
 function keep(path: string, before: string, isSecond: boolean): string | undefined {
   try {
     if (isSecond) fs.linkSync(path, before);

@@ -97,7 +97,7 @@ export async function sendWaiting(key?: string): Promise<boolean> {
 /**
  * Takes a post out, so that it is not sent, unless it is stored.
  * @param mayTake asked once no post is being sent, which may take minutes
- * @param keep puts the post, which may have been sent before, where it stays; it is taken out afterwards, because the page may be left
+ * @param keep stores the post elsewhere; only then is it taken out, because the page may be left at any moment
  */
 export function takeBack(
   key: string,
@@ -118,7 +118,7 @@ export function takeBack(
   });
 }
 
-/** Whether a post waits, or is known to be stored: its page may have been left before the box was emptied. */
+/** Whether a post waits or is stored, so that its draft is not needed. False if the service cannot be asked. */
 export async function isPosted(post: Pick<WaitingPost, 'key' | 'path'>): Promise<boolean> {
   const waits = get(post.key, store).catch(() => undefined);
   return (await inTime(waits, LOOK_MS).catch(() => undefined)) !== undefined || storedInTime(post);

@@ -10,7 +10,7 @@ const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 10 * 60_000];
 
 interface Box {
   readonly isEmpty: () => boolean;
-  /** Settles once its draft is kept. */
+  /** Resolves once the content is stored as a draft. */
   readonly fill: (content: DraftContent) => Promise<unknown>;
   /** Called after posts that waited here were sent. */
   readonly sent: () => void;

@@ -42,8 +42,8 @@ export async function editNote(article: HTMLElement, url: string): Promise<void>
 }
 
 /**
- * Offers to go on with an edit whose window was closed, or left, before it was saved. If its note is gone, the page of the feed offers to
- * write it anew.
+ * Offers to go on with an edit that was not saved when its page was left. If the note was deleted since, the page of the feed offers to
+ * put the draft into a new note.
  */
 export async function offerEdits(): Promise<void> {
   const drafted = await draftedEdits().catch((): Slot[] => []);
@@ -192,7 +192,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   async function showConflict(): Promise<void> {
     try {
       const before = text?.defaultValue;
-      // The draft keeps what the edit began with: if the page is left before the person has chosen, theirs is shown again.
+      // `basis` stays as it was, because the person has not chosen yet: if the page is left now, the restored draft meets the conflict again.
       const isThere = await takeInTheirs(form, url);
       draft.changed();
       // The change of somebody else is this one.

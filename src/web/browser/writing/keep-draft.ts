@@ -27,7 +27,7 @@ interface DraftedBox {
   content(): DraftContent | undefined;
   /** Something was chosen that is in no draft yet. */
   holdsMore(): boolean;
-  /** Whether what was sent with that key needs no draft any more. */
+  /** Whether the post with that key waits or is stored, so that its draft is not needed. */
   isPosted(key: string): Promise<boolean>;
   /** Puts the draft before the text that was written already. */
   restore(draft: Draft): void;

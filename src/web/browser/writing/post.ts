@@ -38,7 +38,7 @@ export function postKey(form: HTMLFormElement) {
   let key: string | undefined;
   form.addEventListener('reset', () => set());
   form.addEventListener('input', () => {
-    // While it is sent nothing in it changes: a file that is chosen then is not taken.
+    // The only input during an upload is a chosen file, which the box refuses: what is being sent stays the same.
     if (form.ariaBusy !== 'true') set();
   });
   return { header, now: () => key, set };
