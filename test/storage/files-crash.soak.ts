@@ -19,6 +19,7 @@ import { Random } from '../support/random.ts';
 import { NO_LIMITS, OPEN } from '../support/storing.ts';
 import { UnsureDisk } from '../support/unsure-disk.ts';
 import { feedName, newNote } from './contract.ts';
+import { readId } from './contract-support.ts';
 import { dataFolder, keptLog, SECRET, writeParts } from './files-support.ts';
 
 // Of all tests together: thousands of folders are made and read again.
@@ -44,6 +45,9 @@ const notes = [
   newNote('the text', 'md', { tags: ['t'] }),
 ];
 
+/** They are in two files. */
+const settings = { title: 'another title', readId: readId('another-read-id') };
+
 /** What is done in one thread to a folder with a few notes. */
 interface Change {
   readonly title: string;
@@ -68,6 +72,7 @@ const changes: Change[] = [
     run: async (dir, sync) => (await storing(dir, sync)).keyed('e'),
   },
   { title: 'a sweep', run: async (dir, sync) => (await storing(dir, sync)).sweep() },
+  { title: 'settings', run: async (dir, sync) => (await storing(dir, sync)).configure() },
 ];
 
 const [posting] = changes;
@@ -95,6 +100,7 @@ async function storing(dir: string, sync: Sync = syncFolder) {
       return write(parts, { kind: 'post', name, target: OPEN, notes: [keyed], replaces, limits });
     },
     sweep: () => write(parts, { kind: 'sweep', name, target: OPEN }),
+    configure: () => write(parts, { kind: 'configure', ...toFeed(feed.record()), settings }),
     replace: (file: NoteFile) =>
       write(parts, {
         ...{ kind: 'replace', ...toFeed(feed.record()), id: feed.notes.get(file)!.id },

@@ -7,7 +7,7 @@ import type { Owner } from '../../privileges.ts';
 import { errorCode } from '../../system-errors.ts';
 import { KeyedLock } from '../keyed-lock.ts';
 import { isGone, isPassing } from './failures.ts';
-import { intentName, isFileOfNote, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
+import { intentName, isIntended, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
 import { findAgainSync } from './read-file.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
@@ -38,7 +38,7 @@ export function lineFile(name: string, line: string | undefined): Change {
   return textFile(name, line === undefined ? undefined : `${line}\n`);
 }
 
-/** The plan of a change of several files of notes, which are written before. Once it is durable, the change is made. */
+/** The plan of a change of several files, which are written before. Once it is durable, the change is made. */
 export interface Intent {
   /** Names that the files get. */
   readonly moves: readonly (readonly [temp: string, name: string])[];
@@ -97,7 +97,7 @@ export class DurableWriter {
    * Returns the new states.
    *
    * Files `added`, which must be new, come before the changes. Their states come first.
-   * @param isWhole after a crash all of it is on the disk or nothing, but for dot files of the feed (`Intent`)
+   * @param isWhole after a crash all of it is on the disk or nothing (`Intent`), but for a password or license
    */
   change(
     folder: string,
@@ -283,10 +283,10 @@ function plan(change: Change, isNew = false): Planned {
 }
 
 function planIntent(all: readonly Planned[]): Planned {
-  const ofNotes = all.filter(({ name }) => isFileOfNote(name));
+  const intended = all.filter(({ name }) => isIntended(name));
   const intent: Intent = {
-    moves: ofNotes.filter(({ bytes }) => bytes).map(({ temp, name }) => [temp, name]),
-    removed: ofNotes.filter(({ bytes }) => !bytes).map(({ name }) => name),
+    moves: intended.filter(({ bytes }) => bytes).map(({ temp, name }) => [temp, name]),
+    removed: intended.filter(({ bytes }) => !bytes).map(({ name }) => name),
   };
   return plan({ name: intentName(), bytes: Buffer.from(JSON.stringify(intent)) }, true);
 }

@@ -119,6 +119,11 @@ export function isFileOfNote(name: string): boolean {
   return (parseNoteFile(name) ?? noteOfMetaFile(name)) !== undefined;
 }
 
+/** Whether an intent may name the file. The password and the license change alone. */
+export function isIntended(name: string): boolean {
+  return isFileOfNote(name) || name === SETTINGS_FILE || name === READ_ID_FILE;
+}
+
 /** A file of the service in the data folder, beside the feeds. */
 export function isRootFile(name: string): boolean {
   return ROOT_FILES.has(name);

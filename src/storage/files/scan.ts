@@ -13,6 +13,7 @@ import { IndexedFeed } from './indexed-feed.ts';
 import {
   feedsAmong,
   isFileOfNote,
+  isIntended,
   isIntentName,
   isLeftover,
   isTempName,
@@ -243,25 +244,22 @@ interface OldIntent {
   readonly last: string;
 }
 
-/** Undefined for what the service never writes: nothing else than notes and their metadata may ever be changed. */
+/** Undefined for what the service never writes: no other file may ever be changed. */
 function parseIntent(json = ''): Intent | OldIntent | undefined {
   const { moves, removed, added, last } = parseObject(json) ?? {};
-  if (areFilesOfNotes(added) && isTemp(last)) return { added, last };
-  const areMoves =
-    Array.isArray(moves) && moves.every((one) => Array.isArray(one) && isTemp(one[0]) && isOfNote(one[1]));
-  return areMoves && areFilesOfNotes(removed) ? { moves, removed } : undefined;
+  if (areNames(added, isFileOfNote) && isName(last, isTempName)) return { added, last };
+  const isMove = (one: unknown) =>
+    Array.isArray(one) && isName(one[0], isTempName) && isName(one[1], isIntended);
+  const areMoves = Array.isArray(moves) && moves.every(isMove);
+  return areMoves && areNames(removed, isIntended) ? { moves, removed } : undefined;
 }
 
-function areFilesOfNotes(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every(isOfNote);
+function areNames(value: unknown, isValid: (name: string) => boolean): value is string[] {
+  return Array.isArray(value) && value.every((one) => isName(one, isValid));
 }
 
-function isOfNote(value: unknown): value is string {
-  return typeof value === 'string' && isFileOfNote(value);
-}
-
-function isTemp(value: unknown): value is string {
-  return typeof value === 'string' && isTempName(value);
+function isName(value: unknown, isValid: (name: string) => boolean): value is string {
+  return typeof value === 'string' && isValid(value);
 }
 
 async function remove(folder: string, files: Set<string>, name: string): Promise<void> {

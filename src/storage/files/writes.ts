@@ -352,12 +352,12 @@ async function writeFiles(
     ...(settings?.changes ?? []),
   ];
   const notes = added.flatMap((note) => noteParts(note));
-  const isOfNotes = added.length + removed.length > 0 || edit?.content !== undefined;
-  // One note exists as soon as its content does, which may be before its metadata if the power is cut. Imported ones may be
+  // One note exists as long as its content does, which may be without its metadata if the power is cut. Imported ones may be
   // there one by one.
+  const isDeletion = added.length === 0 && edit !== undefined && edit.after === undefined;
   const isWhole =
-    isOfNotes && outcomes === undefined && (added.length + changes.length > 1 || marksOf(added).length > 0);
-  const isRemoval = added.length === 0 && edit?.after === undefined && (edit ?? removed[0]) !== undefined;
+    !isDeletion && outcomes === undefined && (added.length + changes.length > 1 || marksOf(added).length > 0);
+  const isRemoval = isDeletion || (added.length === 0 && !edit && removed.length > 0);
   const stamps = await writer.change(folder, changes, notes, isWhole).catch((error) => {
     if (!isRemoval || !isDiskFull(errorCode(error))) throw error;
     // A full disk has no room for an intent, nor for settings without the title image. After a crash some notes of
