@@ -302,12 +302,10 @@ export class Client {
     if (pending || !sure) return;
     const p = random.below(10);
     const keepNotes = random.oneOf([undefined, 2, 5]);
-    const settings =
-      hasSweeps && p < 5
-        ? { keepNotes }
-        : p > 6
-          ? { readId: `read-${this.#scene.number()}` as ReadId }
-          : { title: `title ${random.below(10)}`, description: `${random.below(10)}` };
+    const texts = { title: `title ${random.below(10)}`, description: `${random.below(10)}` };
+    // They are in another file than the read id.
+    const both = { ...texts, readId: `read-${this.#scene.number()}` as ReadId };
+    const settings = hasSweeps && p < 5 ? { keepNotes } : p > 6 ? both : texts;
     if ('keepNotes' in settings) known.leastKept = Math.min(known.leastKept, keepNotes ?? known.leastKept);
     await this.#changeFeed(
       { known, record },
