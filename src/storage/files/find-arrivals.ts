@@ -47,7 +47,8 @@ export async function findArrivals(
     const place = entry && (await arrivalOfEntry(entry));
     if (!place) return guessedPlace(id);
     // To tell some notes again does less harm than to leave some out.
-    return place.at - entry.createdAt > CHANGED_MS ? { ...place, at: entry.createdAt } : place;
+    const isUnsure = place.at - entry.createdAt > CHANGED_MS || (await mayBeEdited(reader, feed, entry));
+    return isUnsure ? { ...place, at: entry.createdAt } : place;
   };
   const place = typeof since === 'string' ? await placeOf(since) : (since ?? BEFORE_ALL);
   if (!place) return undefined;
@@ -88,8 +89,7 @@ async function readArrival(
   if (entry.arrivedAt === undefined) {
     const cameAt = (await statFile(join(folder, file)))?.ctimeMs;
     const at = cameAt === undefined ? undefined : arrivalOf(entry, cameAt);
-    const mayBeEdited = at !== undefined && entry.meta && at - createdAt > CLOCK_TICK_MS;
-    const former = mayBeEdited ? await arrivalBeforeEdits(folder, reader, feed, entry, at) : undefined;
+    const former = at === undefined ? undefined : await arrivalBeforeEdits(folder, reader, feed, entry, at);
     // A write may have set the place of the entry while its files were read: that one counts.
     if (at !== undefined) entry.arrivedAt ??= former ?? at;
   }
@@ -98,7 +98,7 @@ async function readArrival(
 }
 
 /**
- * When a note with metadata came, by what else is known of it; undefined if its file has not changed since.
+ * When a note came whose file may have changed since; undefined if it has not.
  * @param at the time of its file
  */
 async function arrivalBeforeEdits(
@@ -108,9 +108,21 @@ async function arrivalBeforeEdits(
   entry: Entry,
   at: number,
 ): Promise<number | undefined> {
+  const { createdAt, file, meta } = entry;
+  if (!meta || at - createdAt <= CLOCK_TICK_MS) return undefined;
+  // Whoever was told of what came soon after its date may not know it.
+  if (await mayBeEdited(reader, feed, entry)) return Math.min(at, createdAt + CHANGED_MS);
+  const metaAt = (await statFile(join(folder, metaFile(file))))?.ctimeMs;
+  return metaAt !== undefined && metaAt < at - BY_HAND_MS ? Math.max(metaAt, createdAt) : undefined;
+}
+
+/** Whether an edit may have changed the file. Nothing says which one did, nor whether a note that has expired was edited. */
+async function mayBeEdited(
+  reader: Pick<NoteReader, 'meta'>,
+  feed: IndexedFeed,
+  entry: Entry,
+): Promise<boolean> {
+  if (!entry.meta) return false;
   const meta = await reader.meta(feed, entry);
-  // Nothing says which of its edits changed the file, nor whether one that has expired was edited.
-  if (!meta || meta.edited !== undefined) return entry.createdAt;
-  const metaAt = (await statFile(join(folder, metaFile(entry.file))))?.ctimeMs;
-  return metaAt !== undefined && metaAt < at - BY_HAND_MS ? Math.max(metaAt, entry.createdAt) : undefined;
+  return !meta || meta.edited !== undefined;
 }
