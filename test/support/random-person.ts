@@ -11,6 +11,8 @@ const [DRAFT_MS, BUTTON_MS] = [3_000, 2_000];
 /** How long an act, and the end of all, may take, ms. */
 const [ACT_MS, END_MS] = [60_000, 300_000];
 const MAX_WINDOWS = 2;
+/** So few that those of two people fit into one note. */
+const MAX_TAGS = 4;
 /** More drafts than anybody here leaves. */
 const MAX_DRAFTS = 30;
 
@@ -81,12 +83,13 @@ export class RandomPerson {
     if (this.#windows.length === 0) return this.#open();
     const page = random.oneOf(this.#windows);
     const acts: readonly (readonly [number, () => Promise<unknown>])[] = [
-      [10, () => this.#type(page)],
+      [16, () => this.#type(page)],
       [8, () => this.#post(page)],
       [3, () => this.#attach(page)],
       [4, () => this.#edit(page)],
       [4, () => this.#save(page)],
       [2, () => this.#delete(page)],
+      [1, () => this.#discard(page)],
       [3, () => this.#reload(page)],
       [2, () => this.#close(page)],
       [2, () => this.#open()],
@@ -111,9 +114,9 @@ export class RandomPerson {
     for (let rounds = 0; ; rounds += 1) {
       await page.goto(this.#address);
       await this.#sendAll(page);
-      const { drafts } = await this.#kept(page);
-      this.#say(`left: ${JSON.stringify(drafts)}`);
-      if (drafts.length === 0) break;
+      const { drafts, waiting } = await this.#kept(page);
+      this.#say(`left: ${JSON.stringify([drafts, waiting])}`);
+      if (drafts.length + waiting.length === 0) break;
       if (rounds === MAX_DRAFTS) throw new Error('drafts are left');
       const edited = drafts.find(({ note }) => note !== '');
       if (drafts.some(({ note }) => note === '')) await this.#postDraft(page);
@@ -127,12 +130,16 @@ export class RandomPerson {
 
   /** What is not as it should be. */
   async problems(): Promise<string[]> {
-    const { notes } = (await this.#feed.list('?limit=100')).json;
-    const texts: string[] = notes.map(({ content, title, tags, name }: Record<string, unknown>) =>
-      JSON.stringify([content, title === name ? '' : title, tags, name]),
+    const { notes = [] } = (await this.#feed.list('?limit=100')).json;
+    // The alternative text of a picture is in the text that it came with, too, and so are tags.
+    const all: string[] = notes.map(
+      ({ content, title, alt, tags, name, attached_to }: Record<string, unknown>) =>
+        JSON.stringify(
+          attached_to === undefined ? [content, title === name ? '' : title, alt, tags, name] : [name],
+        ),
     );
     return [...this.#words].flatMap(([word, fate]) => {
-      const count = texts.filter((text) => text.includes(word)).length;
+      const count = all.filter((text) => text.includes(word)).length;
       return count === 1 || (count === 2 && this.#mayDouble.has(word)) || (count === 0 && fate === 'unsure')
         ? []
         : [`${word} (${fate}) is in ${count} notes`];
@@ -193,20 +200,23 @@ export class RandomPerson {
   }
 
   async #type(page: Page): Promise<void> {
-    const isEdit = await this.#isThere(page, '#edit-text');
-    const box = isEdit ? '#edit-text' : '#note-text';
-    if (!(await this.#isThere(page, box))) return;
+    const isEdit = (await page.locator('article .box').count()) > 0;
+    const [form, ids] = isEdit ? ['article .box', 'edit'] : ['#compose', 'note'];
+    const fields = [`#${ids}-text`, `#${ids}-text`, `#${ids}-alt`, `#${ids}-title`, `#${ids}-tags`];
+    const field = this.#random.oneOf(fields);
+    if (field.endsWith('title') && (await this.#isThere(page, `${form} [data-action=title]`)))
+      await page.locator(`${form} [data-action=title]`).first().click({ timeout: BUTTON_MS });
+    if (!(await this.#isThere(page, field)) || !(await page.locator(field).isEditable())) return;
+    const before = await page.inputValue(field);
+    const between = before === '' ? '' : separatorOf(field);
+    if (between === ', ' && before.split(',').length === MAX_TAGS) return;
     const word = this.#word();
-    this.#say(`type ${word} into ${box} of window ${this.#nameOf(page)}`);
-    await page.focus(box);
+    this.#say(`type ${word} into ${field} of window ${this.#nameOf(page)}`);
+    await page.focus(field);
     await page.keyboard.press('Control+End');
-    if (!(await page.locator(box).isEditable())) {
-      this.#words.delete(word);
-      return;
-    }
-    await page.keyboard.insertText(`\n\n${word}`);
+    await page.keyboard.insertText(between + word);
     // It is read-only while it is sent.
-    if (!(await page.inputValue(box)).includes(word)) {
+    if (!(await page.inputValue(field)).includes(word)) {
       this.#say(`  not taken`);
       return;
     }
@@ -222,14 +232,21 @@ export class RandomPerson {
     await page.focus('#note-text');
     await page.locator('#compose input[type=file]').setInputFiles(file);
     await this.#ensure(page, word);
+    const alt = page.locator('#compose .pictures li input').last();
+    if (this.#random.oneIn(2) || (await alt.count()) === 0 || !(await alt.isEditable())) return;
+    const shown = this.#word();
+    this.#say(`  with the alternative text ${shown}`);
+    await alt.focus();
+    await page.keyboard.insertText(shown);
+    if (!(await alt.inputValue()).includes(shown)) return this.#say('  not taken');
+    await this.#ensure(page, shown);
   }
 
   async #post(page: Page): Promise<void> {
     if (!(await this.#isThere(page, '#note-text'))) return;
     this.#mayBeCut(`POST /${this.#feed.name} `, `GET /${this.#feed.name} `);
     this.#say(`post in window ${this.#nameOf(page)}: ${JSON.stringify(await page.inputValue('#note-text'))}`);
-    await page.focus('#note-text');
-    await page.keyboard.press('Control+Enter');
+    await this.#press(page);
     if (this.#random.oneIn(3)) return;
     await page.waitForSelector('#compose:not([aria-busy=true])');
   }
@@ -277,12 +294,41 @@ export class RandomPerson {
 
   /** Adds what somebody else has written to what the person has. */
   async #solve(page: Page): Promise<void> {
-    if (!(await this.#isThere(page, '#edit-theirs')) || !(await page.locator('#edit-text').isEditable()))
-      return;
-    const [theirs, mine] = [await page.inputValue('#edit-theirs'), await page.inputValue('#edit-text')];
-    const both = [...new Set([...theirs.split('\n\n'), ...mine.split('\n\n')])].join('\n\n');
-    this.#say(`  both: ${JSON.stringify(both)}`);
-    await page.fill('#edit-text', both);
+    for (const field of ['#edit-text', '#edit-alt', '#edit-title', '#edit-tags']) {
+      const theirs = `${field}-theirs`;
+      if (!(await this.#isThere(page, theirs)) || !(await page.locator(field).isEditable())) continue;
+      const hint = field === '#edit-text' ? '' : await page.locator(theirs).textContent();
+      const said =
+        field === '#edit-text' ? await page.inputValue(theirs) : /^Theirs: (.*)$/s.exec(hint!)?.[1];
+      const separator = separatorOf(field);
+      const words = [said ?? '', await page.inputValue(field)].flatMap((text) =>
+        text.split(separator.trim() || separator),
+      );
+      const both = [...new Set(words.map((one) => one.trim()).filter((one) => one !== ''))].join(separator);
+      this.#say(`  both: ${JSON.stringify(both)}`);
+      await page.fill(field, both);
+    }
+  }
+
+  /** Gives up an edit, or a draft that came back. */
+  async #discard(page: Page): Promise<void> {
+    const button = this.#random.oneOf([
+      'article .box [data-action=close]',
+      '.restored [data-action=discard]',
+    ]);
+    if (!(await this.#isThere(page, button))) return;
+    const form = page.locator('form.box', { has: page.locator(button) }).first();
+    const id = (await form.getAttribute('data-id')) ?? '';
+    this.#say(`discard ${id} in window ${this.#nameOf(page)}`);
+    const { drafts } = await this.#kept(page);
+    const values = await form.evaluate(
+      '(form) => JSON.stringify([...form.elements].map(({ value }) => value))',
+    );
+    const stored = id === '' ? '' : JSON.stringify((await this.#feed.get(`/notes/${id}`)).json ?? '');
+    const lost = [values, ...drafts.filter(({ note }) => note === id).map(({ text }) => text)].join();
+    for (const word of this.#words.keys())
+      if (lost.includes(word) && !stored.includes(word)) this.#mayGo(word);
+    await page.locator(button).first().click({ timeout: BUTTON_MS });
   }
 
   async #delete(page: Page): Promise<void> {
@@ -323,8 +369,8 @@ export class RandomPerson {
   async #close(page: Page): Promise<void> {
     this.#say(`close window ${this.#nameOf(page)}`);
     this.#windows.splice(this.#windows.indexOf(page), 1);
-    // Chromium may hang where its own error page is closed.
-    await page.goto('about:blank').catch(() => {});
+    // Chromium may hang where its own error page is closed. Other pages are closed as they are, like those of a browser that ends.
+    if (page.url().startsWith('chrome-error:')) await page.goto('about:blank').catch(() => {});
     await page.close();
   }
 
@@ -381,25 +427,43 @@ export class RandomPerson {
   }
 
   async #somebodyElse(): Promise<void> {
-    const { notes } = (await this.#feed.list('?limit=100')).json;
-    const texts = notes.filter(({ type }: { type: string }) => type === 'text/markdown');
+    const { notes: all = [] } = (await this.#feed.list('?limit=100')).json;
+    const notes = all.filter(({ attached_to }: Record<string, unknown>) => attached_to === undefined);
     const word = this.#word('s');
-    if (texts.length === 0 || this.#random.oneIn(3)) {
+    if (notes.length === 0 || this.#random.oneIn(3)) {
       this.#say(`somebody posts ${word}`);
       if ((await this.#feed.post(word)).status === 201) this.#words.set(word, 'kept');
       return;
     }
-    const { id, content } = this.#random.oneOf<{ id: string; content: string }>(texts);
-    this.#say(`somebody adds ${word} to ${id}`);
-    const { status } = await this.#feed.put(`/notes/${id}`, `${content}\n\n${word}`);
+    const { id } = this.#random.oneOf<{ id: string }>(notes);
+    const { json, headers } = await this.#feed.get(`/notes/${id}`);
+    const { type, content, alt = '', title, tags } = json;
+    const isText = type === 'text/markdown';
+    const member = isText ? this.#random.oneOf(['content', 'content', 'title', 'tags']) : 'alt';
+    if (member === 'tags' && tags.length === MAX_TAGS) return;
+    this.#say(`somebody adds ${word} to the ${member} of ${id}`);
+    const feed = this.#feed.with({ 'if-match': headers.get('etag')! });
+    const members = { alt: `${alt} ${word}`.trim(), title: `${title} ${word}`.trim(), tags: [...tags, word] };
+    const { status } =
+      member === 'content'
+        ? await feed.put(`/notes/${id}`, `${content}\n\n${word}`)
+        : await feed.send('PATCH', `/notes/${id}`, JSON.stringify({ [member]: members[member as 'alt'] }));
     if (status === 200) this.#words.set(word, 'kept');
     else this.#say(`  ${status}`);
   }
 
+  /** Sends what waits, until nothing does, or what was refused is taken back or has no place in the box. */
   async #sendAll(page: Page): Promise<void> {
+    const refused = page.locator('#waiting li', { has: page.locator('.error:not(:empty)') }).first();
     const isSent = await eventually(async () => {
       const { waiting } = await this.#kept(page);
       if (waiting.length === 0) return true;
+      if ((await refused.count()) > 0) {
+        if (!(await this.#isEmpty(page))) return true;
+        this.#say(`  refused: ${await refused.textContent()}`);
+        await refused.locator('[data-action=take-back]').click({ timeout: BUTTON_MS });
+        return eventually(() => refused.count().then((count) => count === 0));
+      }
       const button = page.locator('#waiting [data-action=send]').first();
       await button.click({ timeout: BUTTON_MS }).catch(() => {});
       return false;
@@ -411,20 +475,41 @@ export class RandomPerson {
   async #postDraft(page: Page): Promise<void> {
     let isStored = false;
     const isBack = await eventually(async () => {
-      const text = await page.inputValue('#note-text');
-      if (text !== '' || (await page.locator('#compose .attachments li').count()) > 0) return true;
+      if (!(await this.#isEmpty(page))) return true;
       // The draft may be of a post whose answer was lost. The page then deletes it, because the note is stored.
       isStored = !(await this.#kept(page)).drafts.some(({ note }) => note === '');
       return isStored;
     });
     if (isStored) return;
     if (!isBack) throw new Error('a draft does not come back');
-    this.#say(`post the draft ${JSON.stringify(await page.inputValue('#note-text'))}`);
+    const text = await page.inputValue('#note-text');
+    this.#say(`post the draft ${JSON.stringify(text)}`);
+    // It may have nothing but a title or tags.
+    if (text === '') await page.fill('#note-text', 'A text');
+    const isPosted = await eventually(async () => {
+      await page.waitForSelector('#compose:not([aria-busy=true])');
+      if (await this.#isEmpty(page)) return true;
+      await this.#press(page);
+      return false;
+    });
+    if (!isPosted) throw new Error(`the draft is not posted: ${await page.textContent('#compose')}`);
+  }
+
+  /** Whether nothing is in the box for new notes. */
+  async #isEmpty(page: Page): Promise<boolean> {
+    for (const field of ['#note-text', '#note-title', '#note-tags'])
+      if ((await page.inputValue(field)) !== '') return false;
+    return (await page.locator('#compose .attachments li').count()) === 0;
+  }
+
+  /** Posts, also to a feed that somebody has made since. */
+  async #press(page: Page): Promise<void> {
+    if (await this.#isThere(page, '.outdated button')) {
+      this.#say('  to the feed as it is now');
+      return page.locator('.outdated button').click({ timeout: BUTTON_MS });
+    }
     await page.focus('#note-text');
     await page.keyboard.press('Control+Enter');
-    const isPosted = await eventually(async () => (await page.inputValue('#note-text')) === '');
-    if (!isPosted) throw new Error(`the draft is not posted: ${await page.textContent('#compose')}`);
-    await page.waitForSelector('#compose:not([aria-busy=true])');
   }
 
   async #saveDraft(page: Page, id: string): Promise<void> {
@@ -454,6 +539,12 @@ export class RandomPerson {
     });
     if (!isSaved) throw new Error('the edit is not saved');
   }
+}
+
+/** What stands between two words of a field. */
+function separatorOf(field: string): string {
+  if (field.endsWith('text')) return '\n\n';
+  return field.endsWith('tags') ? ', ' : ' ';
 }
 
 /** Rejects if the work takes longer than `ms`. The timer does not keep the process running. */

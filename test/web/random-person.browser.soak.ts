@@ -29,7 +29,7 @@ for (let number = 0; number < Number(PERSONS); number += 1)
     const random = new Random(Number(PERSON_SEED) + number);
     const proxy = await CutProxy.start(t, service.port);
     const feed = new FeedClient(service.url, `person-${PERSON_SEED}-${number}`);
-    await feed.post('The first note');
+    if (!random.oneIn(4)) await feed.post('The first note');
     const { page, errors, violations } = await visit(t, browser, {
       says: 'yes',
       serviceWorkers: random.oneIn(2) ? 'allow' : 'block',
