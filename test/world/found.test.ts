@@ -2,7 +2,7 @@
 import './system-calls.ts';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
-import type { FeedName, ReadId } from '../../src/feeds/names.ts';
+import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { NoteMeta } from '../../src/feeds/note.ts';
 import { scanFeed } from '../../src/storage/files/scan.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -39,6 +39,12 @@ async function postText(storage: Storage, keyed: Pick<NoteMeta, 'key' | 'posted'
   const feed = (await storage.feed(name))!;
   await storage.write({ kind: 'post', ...toFeed(feed), notes: [note], limits: NO_LIMITS });
   return note.id;
+}
+
+async function changeText(storage: Storage, id: NoteId): Promise<void> {
+  const content = { type: 'md', bytes: Buffer.from('changed') } as const;
+  const feed = toFeed((await storage.feed(name))!);
+  await storage.write({ kind: 'replace', ...feed, id, content, notes: [], limits: NO_LIMITS });
 }
 
 /** Fails what follows when metadata were moved away, and moving them back. */
@@ -453,21 +459,11 @@ for (const [how, ms] of [
     await computer.until(later(computer, ms));
     const second = await computer.until(postText(storage));
     await computer.until(later(computer, ms));
-    const feed = (await storage.feed(name))!;
-    const content = { type: 'md', bytes: Buffer.from('changed') } as const;
-    const command = {
-      kind: 'replace',
-      ...toFeed(feed),
-      id: first,
-      content,
-      notes: [],
-      limits: NO_LIMITS,
-    } as const;
-    if (how === 'by hand') computer.disk.placeByHand(`${DATA}/feed/${first}.md`, content.bytes);
-    else if (how === 'by a client') await computer.until(storage.write(command));
+    if (how === 'by hand') computer.disk.placeByHand(`${DATA}/feed/${first}.md`, Buffer.from('changed'));
+    else if (how === 'by a client') await computer.until(changeText(storage, first));
     else {
       computer.failing = onceEdited(first);
-      await t.rejects(computer.until(storage.write(command)), { code: 'store_unavailable' });
+      await t.rejects(computer.until(changeText(storage, first)), { code: 'store_unavailable' });
       computer.failing = undefined;
       await computer.until(later(computer, 3_000));
     }
@@ -477,6 +473,22 @@ for (const [how, ms] of [
     const arrivals = (await computer.until(again.arrivals(reread, first, 10)))!;
     t.ok(arrivals.notes.some(({ id }) => id === second));
   });
+
+t.test('a note that was stored long after its date, and edited, is told after a restart', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  const told = (await computer.until(postText(storage)))!;
+  await computer.until(later(computer, 2_000));
+  // All notes here have the same date.
+  const slow = (await computer.until(postText(storage)))!;
+  await computer.until(later(computer, 2_000));
+  await computer.until(changeText(storage, slow));
+  computer.restart(false);
+  const again = (await computer.until(openOn(computer, DATA)))!;
+  const feed = (await computer.until(again.feed(name)))!;
+  t.match(await computer.until(again.arrivals(feed, told, 10)), { notes: [{ id: slow }] });
+});
 
 /** Takes the data folder away at the nth call that matches. */
 function awayAt(computer: Computer, calls: RegExp, nth: number): Pick<RegExp, 'test'> {
