@@ -549,6 +549,27 @@ t.test('a change by hand shows although the data folder was away when it was to 
 });
 
 t.test(
+  'a folder that cannot be read when it is looked at anew is read once the data folder is back',
+  async (t) => {
+    const computer = start(t);
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    await computer.until(makeFeed(storage));
+    await computer.until(later(computer, 2_000));
+    // The watch gives the folder up, and finds it again with what has changed in it meanwhile.
+    computer.failing = /^lstat .*\/feed$/;
+    await computer.until(later(computer, 1_000));
+    computer.disk.placeByHand(`${DATA}/feed/.feed.json`, Buffer.from('{"title":"by hand"}'));
+    computer.failing = /^open .*\.readid$/;
+    await computer.until(later(computer, 1_000));
+    computer.failing = undefined;
+    computer.disk.isAway = true;
+    await computer.until(later(computer, 1_000));
+    await bringBack(computer);
+    t.match(await computer.until(storage.feed(name)), { title: 'by hand' });
+  },
+);
+
+t.test(
   'while the data folder is away, an expired note stays so, and no note is without its metadata',
   async (t) => {
     const computer = start(t);

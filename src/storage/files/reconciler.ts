@@ -158,8 +158,8 @@ export class Reconciler {
     // A file that cannot be read keeps no other from showing. What a dead thread had begun is ended only if all can be read.
     const failed = new Map<NoteFile, unknown>();
     const scan = () => scanFeed(dir, name, log, clean ? { clean } : { failed });
-    // If the whole data folder is absent, it may come back, so its feeds stay.
-    const scanned = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
+    // While the whole data folder is away, this throws: its feeds stay, and are looked at when it is back.
+    const scanned = await findAgain(dir, scan);
     if (clean && scanned === 'unreadable') throw unavailable();
     // Its state is unknown, and so is whether it still has a password.
     const found = scanned === 'unreadable' ? known : scanned;
