@@ -234,6 +234,60 @@ t.test('a draft whose post waits or is stored does not come back', async (t) => 
   }
 });
 
+for (const how of ['at once', 'once the service is in reach'])
+  t.test(
+    `what was changed after a post whose answer was lost is not posted twice unasked, ${how}`,
+    async (t) => {
+      const name = how === 'at once' ? 'changed-at-once' : 'changed-later';
+      const feed = new FeedClient(url, name);
+      await feed.post('Before');
+      const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
+      await page.goto(`${url}/${name}`);
+      await boxIsReady(page);
+      let isStored = true;
+      const notes = (address: URL) => address.pathname.endsWith(`/${name}/notes`);
+      await page.route(notes, (route) => route.abort());
+      await page.route(`${url}/${name}`, async (route) => {
+        if (route.request().method() !== 'POST') return route.fallback();
+        if (isStored) await route.fetch();
+        return route.abort();
+      });
+      await isRouted(page);
+      await write(page, 'First');
+      await page.waitForSelector('#waiting li');
+      isStored = false;
+      await page.click('#waiting [data-action=take-back]');
+      await page.waitForSelector('#waiting', { state: 'hidden' });
+      await page.fill('#note-text', 'First and second');
+      const comeBack = async () => {
+        await page.unroute(notes);
+        await page.unroute(`${url}/${name}`);
+      };
+      const send = () => page.press('#note-text', 'Control+Enter');
+      if (how === 'at once') {
+        await comeBack();
+        await send();
+        await page.waitForSelector('#compose .error:has-text("is stored already")');
+        await page.reload();
+        await boxIsReady(page);
+        await send();
+        await page.waitForSelector('#compose .error:has-text("is stored already")');
+        t.same(await textsOf(feed), ['First', 'Before']);
+        await send();
+      } else {
+        await send();
+        await page.waitForSelector('#waiting li');
+        await comeBack();
+        await page.click('#waiting [data-action=send]');
+        await page.waitForSelector('#waiting .error:has-text("is stored already")');
+        t.same(await textsOf(feed), ['First', 'Before']);
+        await page.click('#waiting [data-action=send]');
+      }
+      await page.waitForSelector('article:has-text("First and second")');
+      t.same(await textsOf(feed), ['First and second', 'First', 'Before']);
+    },
+  );
+
 t.test('what is refused stays, and goes back into the box', async (t) => {
   const feed = new FeedClient(url, 'offline-refused');
   await feed.post('Before');

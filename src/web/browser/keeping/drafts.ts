@@ -1,7 +1,7 @@
 import { ROOT } from '../page/elements.ts';
 import { inTime } from '../page/in-time.ts';
 import { feedOfPage, forgetFeed } from './feeds.ts';
-import { forgetPosts } from './outbox.ts';
+import { forgetPosts, type SentKeys } from './outbox.ts';
 import { holdWindow, livingWindows } from './window.ts';
 
 /**
@@ -26,14 +26,12 @@ export interface DraftPicture {
   readonly holdsPosition: boolean;
 }
 
-export interface DraftContent {
+export interface DraftContent extends SentKeys {
   /** Values of fields by name. */
   readonly fields: Readonly<Record<string, string>>;
   readonly pictures: readonly DraftPicture[];
   /** What an edit began with: the values then, and the ETag of the note. */
   readonly base?: { readonly fields: Readonly<Record<string, string>>; readonly etag: string };
-  /** The `Idempotency-Key` with which it was sent before, if it was: it may be stored, because its answer was lost. */
-  readonly key?: string;
 }
 
 export interface Draft extends DraftContent {

@@ -2,9 +2,17 @@ import { createStore, del, get, promisifyRequest, set, values } from 'idb-keyval
 import { inTime } from '../page/in-time.ts';
 import { headerBytes } from '../page/text.ts';
 
+/** The `Idempotency-Key`s with which something was sent. Each may be stored, because its answer was lost. */
+export interface SentKeys {
+  /** As it is now. */
+  readonly key?: string | undefined;
+  /** Before it was changed. */
+  readonly formerKeys?: readonly string[] | undefined;
+}
+
 /** A post that waits until the service can be reached. */
-export interface WaitingPost {
-  /** Its `Idempotency-Key`: the service stores it once, however often it is sent. */
+export interface WaitingPost extends SentKeys {
+  /** The service stores it once, however often it is sent. */
   readonly key: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -22,10 +30,13 @@ const PATIENCE_MS = 10_000;
 const LOOK_MS = 3_000;
 /** The longest a request may take, ms: on a slow network 10 pictures take minutes. */
 const TIMEOUT_MS = 600_000;
-/** Statuses that are temporary: a later attempt may succeed. */
+/** Statuses that are temporary. */
 const PASSING = new Set([408, 425, 429]);
 /** The status of a service without room for the post: it may never have any, and posts to other feeds must not wait for that. */
 const FULL = 507;
+
+/** Why a post is not sent: its words may be in a note already. */
+export const STORED_BEFORE = { code: 'stored_before', error: '' };
 
 /** The header of a post that makes its feed. */
 const IF_NEW = 'If-None-Match';
@@ -39,12 +50,12 @@ const store = createStore(NAME, 'posts');
  *   the browser has no locks, as without https
  */
 export async function keepForLater(
-  request: Pick<WaitingPost, 'path' | 'headers'> & { readonly body: FormData },
+  request: Pick<WaitingPost, 'path' | 'headers' | 'formerKeys'> & { readonly body: FormData },
 ): Promise<boolean> {
-  const { path, headers, body } = request;
+  const { path, headers, body, formerKeys } = request;
   const key = headers['Idempotency-Key'];
   if (key === undefined || 'X-Feed-Password' in headers || navigator.locks === undefined) return false;
-  const post: WaitingPost = { key, path, headers, parts: [...body], keptAt: Date.now() };
+  const post: WaitingPost = { key, formerKeys, path, headers, parts: [...body], keptAt: Date.now() };
   const kept = set(key, post, store);
   try {
     await inTime(kept, PATIENCE_MS);
@@ -76,8 +87,10 @@ export async function waiting(path?: string): Promise<WaitingPost[]> {
  */
 export async function sendWaiting(key?: string): Promise<boolean> {
   return inTurn(async () => {
-    if (key !== undefined && (await get<WaitingPost>(key, store))?.refusal !== undefined) {
-      await change(key, { refusal: undefined });
+    const refusal = key === undefined ? undefined : (await get<WaitingPost>(key, store))?.refusal;
+    if (key !== undefined && refusal !== undefined) {
+      const isWanted = refusal.code === STORED_BEFORE.code;
+      await change(key, { refusal: undefined, ...(isWanted && { formerKeys: [] }) });
       announce();
       await requestSync().catch(() => {});
     }
@@ -108,7 +121,7 @@ export function takeBack(
     const post = mayTake() ? await get<WaitingPost>(key, store) : undefined;
     if (post === undefined) return;
     // Its answer may have been lost.
-    const isSent = await storedInTime(post);
+    const isSent = await storedInTime(post.path, [key]);
     if (isSent) await remove(post);
     else {
       await keep(post);
@@ -119,14 +132,14 @@ export function takeBack(
 }
 
 /** Whether a post waits or is stored, so that its draft is not needed. False if the service cannot be asked. */
-export async function isPosted(post: Pick<WaitingPost, 'key' | 'path'>): Promise<boolean> {
-  const waits = get(post.key, store).catch(() => undefined);
-  return (await inTime(waits, LOOK_MS).catch(() => undefined)) !== undefined || storedInTime(post);
+export async function isPosted(path: string, key: string): Promise<boolean> {
+  const waits = get(key, store).catch(() => undefined);
+  return (await inTime(waits, LOOK_MS).catch(() => undefined)) !== undefined || storedInTime(path, [key]);
 }
 
 /** Like `isStored`; false also if the service does not say it in time. */
-function storedInTime(post: Pick<WaitingPost, 'key' | 'path'>): Promise<boolean> {
-  return inTime(isStored(post), LOOK_MS).catch(() => false);
+export function storedInTime(path: string, keys: readonly string[]): Promise<boolean> {
+  return inTime(isStored(path, keys), LOOK_MS).catch(() => false);
 }
 
 /** Deletes what waits: for one path, or all. */
@@ -186,7 +199,7 @@ interface SyncingRegistration extends ServiceWorkerRegistration {
 }
 
 async function sendOne(post: WaitingPost): Promise<'sent' | 'waits' | NonNullable<WaitingPost['refusal']>> {
-  const { path, parts } = post;
+  const { key, formerKeys = [], path, parts } = post;
   const body = new FormData();
   for (const [name, value] of parts)
     if (typeof value === 'string') body.append(name, value);
@@ -194,17 +207,23 @@ async function sendOne(post: WaitingPost): Promise<'sent' | 'waits' | NonNullabl
   const headers = Object.entries(post.headers).map(([name, value]) => [name, headerBytes(value)] as const);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
+    if (await isStored(path, formerKeys)) return STORED_BEFORE;
     const answer = await fetch(path, { method: 'POST', headers: Object.fromEntries(headers), body, signal });
     const { status } = answer;
     if (status === 201) return 'sent';
     // A network that asks for a login answers with pages of its own.
-    if (status < 400 || (status >= 500 && status !== FULL) || PASSING.has(status)) return 'waits';
+    if (status < 400 || mayPass(answer)) return 'waits';
     const { code, error } = await answer.json().catch(() => statusRefusal(answer));
-    if (code === 'changed' && (await isStored(post))) return 'sent';
+    if (code === 'changed' && (await isStored(path, [key]))) return 'sent';
     return { code, error };
   } catch {
     return 'waits';
   }
+}
+
+/** Whether a later attempt may succeed. */
+function mayPass({ status }: Response): boolean {
+  return (status >= 500 && status !== FULL) || PASSING.has(status);
 }
 
 function statusRefusal({ status }: Response) {
@@ -212,13 +231,15 @@ function statusRefusal({ status }: Response) {
 }
 
 /**
- * Whether the service has stored a post whose answer was lost. If the post made its feed, sending it again is refused, because the
- * feed exists now.
+ * Whether the service has stored a post with one of these keys, whose answer was lost. If the post made its feed, sending it again is
+ * refused, because the feed exists now. Rejects if the service does not say it.
  */
-async function isStored({ key, path }: Pick<WaitingPost, 'key' | 'path'>): Promise<boolean> {
+async function isStored(path: string, keys: readonly string[]): Promise<boolean> {
+  if (keys.length === 0) return false;
   const at = path.lastIndexOf('/');
   const answer = await fetch(`${path.slice(0, at)}/api/v1/feeds${path.slice(at)}/notes?limit=100`);
+  if (mayPass(answer)) throw new Error(`The service answered with status ${answer.status}.`);
   if (!answer.ok) return false;
   const { notes }: { notes: { key?: string }[] } = await answer.json();
-  return notes.some((note) => note.key === key);
+  return notes.some(({ key }) => key !== undefined && keys.includes(key));
 }

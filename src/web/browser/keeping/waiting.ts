@@ -105,6 +105,7 @@ async function contentOf(post: WaitingPost): Promise<DraftContent> {
   const files = parts.flatMap(([name, value]) => (name === 'file' && value instanceof File ? [value] : []));
   return {
     key: post.key,
+    formerKeys: post.formerKeys,
     fields: { text: await textOf(post), title, tags, expires },
     pictures: files.map((file) => ({ name: file.name, file, alt: altOf(file.name), holdsPosition: false })),
   };

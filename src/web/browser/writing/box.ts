@@ -1,12 +1,12 @@
 import type { DraftContent, DraftPicture } from '../keeping/drafts.ts';
-import { isPosted } from '../keeping/outbox.ts';
+import { isPosted, STORED_BEFORE, storedInTime } from '../keeping/outbox.ts';
 import type { SharedContent } from '../keeping/shared.ts';
 import { find } from '../page/elements.ts';
 import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
-import { uploadStatus } from '../page/send.ts';
+import { RequestFailed, sentenceOf, uploadStatus } from '../page/send.ts';
 import { keepDraft } from './keep-draft.ts';
 import { pictureList } from './picture-list.ts';
-import { postKey, postPath } from './post.ts';
+import { formerOnly, postKey, postPath } from './post.ts';
 import { preview } from './preview.ts';
 import { keepsRules } from './rules.ts';
 import { completeTags } from './tag-input.ts';
@@ -44,6 +44,8 @@ export function writingBox(
   /** Undefined if the feed takes no pictures, or the note is one. */
   const pictures = takesPictures ? pictureList(form, text, changePictures) : undefined;
   const key = postKey(form);
+  /** Former keys of which the person was told that they are stored. */
+  let toldOf: readonly string[] | undefined;
   const draft = keepDraft(
     form,
     { feed, note: options.note ?? '' },
@@ -81,7 +83,7 @@ export function writingBox(
   });
 
   function changePictures(): void {
-    key.set();
+    key.change();
     draft.changed();
   }
 
@@ -136,16 +138,15 @@ export function writingBox(
   function content(): DraftContent | undefined {
     if (!hasDraft()) return undefined;
     const base = options.base?.();
-    const sent = key.now();
     return {
       fields: valuesOf(fields),
       pictures: draftPictures(),
       ...(base && { base }),
-      ...(sent !== undefined && { key: sent }),
+      ...key.now(),
     };
   }
 
-  function restore({ fields: values, pictures: kept, base, key: sent }: DraftContent): void {
+  function restore({ fields: values, pictures: kept, base, key: sent, formerKeys }: DraftContent): void {
     form.classList.add('open');
     const written = fields.filter(isChanged).map((field) => [field, field.value] as const);
     restorePictures(kept);
@@ -157,7 +158,8 @@ export function writingBox(
       setValue(field, value === undefined || isAsBefore ? defaultOf(field) : value);
     }
     for (const [field, value] of written) add(field, value);
-    if (written.length === 0) key.set(sent);
+    const keys = { key: sent, formerKeys };
+    key.set(written.length === 0 ? keys : formerOnly(keys));
     showTitle();
   }
 
@@ -184,15 +186,24 @@ export function writingBox(
   }
 
   function wasPosted(sent: string): Promise<boolean> {
-    return isPosted({ key: sent, path: postPath(form.dataset.feed ?? '') });
+    return isPosted(postPath(form.dataset.feed ?? ''), sent);
   }
 
   function isSending(): boolean {
     return form.ariaBusy === 'true';
   }
 
-  /** The header of a post of what is in the box. Its draft keeps the key, so that it is posted once even if the page is left. */
-  function keyHeader() {
+  /**
+   * The header of a post of what is in the box. Its draft keeps the key, so that it is posted once even if the page is left.
+   * @throws RequestFailed, once, if what was in the box when it was sent before turns out to be stored
+   */
+  async function keyHeader(): Promise<Record<string, string>> {
+    const { formerKeys = [] } = key.now();
+    const isTold = formerKeys === toldOf;
+    if (!isTold && (await storedInTime(postPath(form.dataset.feed ?? ''), formerKeys))) {
+      toldOf = formerKeys;
+      throw new RequestFailed(await sentenceOf({ code: STORED_BEFORE.code, message: '' }));
+    }
     const header = key.header();
     draft.changed();
     return header;
@@ -226,6 +237,7 @@ export function writingBox(
     hasChanges,
     keepsAll,
     keyHeader,
+    formerKeys: () => key.now().formerKeys,
     discard,
     fill,
     restore,

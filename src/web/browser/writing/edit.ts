@@ -10,7 +10,7 @@ import { type Box, boxFor, writingBox } from './box.ts';
 import { freshForm, showMeanwhile, takeInTheirs } from './conflict.ts';
 import { pictureReference } from './file-name.ts';
 import { noteBody } from './note-body.ts';
-import { noteHeaders, post } from './post.ts';
+import { formerOnly, noteHeaders, post } from './post.ts';
 import { replacement } from './replacement.ts';
 
 /** How long an edit is offered, ms. */
@@ -82,7 +82,7 @@ async function putAnew(form: HTMLFormElement, slot: Slot): Promise<void> {
   if (draft === undefined) return;
   // When the note would have expired says nothing of a new one.
   const { expires: _, ...fields } = draft.fields;
-  box.restore({ fields, pictures: draft.pictures });
+  box.restore({ fields, pictures: draft.pictures, ...formerOnly(draft) });
   box.text!.focus();
   if (await box.draft.changed()) await deleteDraft(slot);
 }
@@ -230,7 +230,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
         ...sent.headers,
         ...noteHeaders({ ...values, expires: /^\d/.test(expires) ? expires : '' }),
         ...(alt !== '' && { 'X-Note-Alt': alt }),
-        ...box.keyHeader(),
+        ...(await box.keyHeader()),
       };
       posted = (await post({ feed, identity, headers, body: sent.body }, { signal, onProgress })).id;
       return '';

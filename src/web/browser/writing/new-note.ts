@@ -98,14 +98,15 @@ export function newNote(form: HTMLFormElement): Box {
       const headers = {
         ...noteHeaders(valuesOf(box.fields)),
         ...(password !== '' && { 'X-Feed-Password': password }),
-        ...box.keyHeader(),
+        ...(await box.keyHeader()),
       };
       find<HTMLElement>(form, '.outdated').hidden = true;
       try {
         await post({ feed, identity, headers, body: body! }, { signal, onProgress });
       } catch (error) {
         if (isUnanswered(error) && !signal.aborted) {
-          const request = { path, headers: { ...headers, ...forFeed(identity) }, body: body! };
+          const formerKeys = box.formerKeys();
+          const request = { path, headers: { ...headers, ...forFeed(identity) }, body: body!, formerKeys };
           isKept = await keepForLater(request);
         }
         if (isKept) return '';

@@ -1,3 +1,4 @@
+import type { SentKeys } from '../keeping/outbox.ts';
 import { ROOT } from '../page/elements.ts';
 import { type ApiRequest, forFeed, send } from '../page/send.ts';
 import { randomId } from '../page/text.ts';
@@ -35,23 +36,32 @@ export function postPath(feed: string): string {
 
 /** The `Idempotency-Key` of what is in a form: the same until that is changed, so that it is posted once. */
 export function postKey(form: HTMLFormElement) {
-  let key: string | undefined;
-  form.addEventListener('reset', () => set());
+  let sent: SentKeys = {};
+  form.addEventListener('reset', () => set({}));
   form.addEventListener('input', () => {
     // The only input during an upload is a chosen file, which the box refuses: what is being sent stays the same.
-    if (form.ariaBusy !== 'true') set();
+    if (form.ariaBusy !== 'true') change();
   });
-  return { header, now: () => key, set };
+  return { header, now: () => sent, set, change };
 
   function header() {
-    key ??= randomId();
-    return { 'Idempotency-Key': key };
+    sent = { ...sent, key: sent.key ?? randomId() };
+    return { 'Idempotency-Key': sent.key! };
   }
 
-  /** @param known with which it was sent before; it gets another one if none is given */
-  function set(known?: string): void {
-    key = known;
+  function set(known: SentKeys): void {
+    sent = known;
   }
+
+  /** What is in the form now was not sent yet. */
+  function change(): void {
+    sent = formerOnly(sent);
+  }
+}
+
+/** The keys of what was changed since. */
+export function formerOnly({ key, formerKeys = [] }: SentKeys): SentKeys {
+  return { formerKeys: key === undefined ? formerKeys : [...formerKeys, key] };
 }
 
 /** Headers for title, tags and expiry of a note. Blank values are left out. */
