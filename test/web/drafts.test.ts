@@ -696,6 +696,8 @@ t.test('the draft of an edit whose note was deleted can be written anew', async 
   await page.click('#toasts :text("Write it anew")');
   await page.waitForSelector('#toasts:has-text("Post what is in the box first")');
   await page.fill('#note-text', '');
+  if (!(await eventually(async () => !(await storage(page)).includes('In the box'))))
+    throw new Error('the draft stays');
   await page.reload();
   await page.click('#toasts :text("Write it anew")');
   await page.waitForSelector('#compose .attachments li');
