@@ -11,6 +11,8 @@ const [DRAFT_MS, BUTTON_MS] = [3_000, 2_000];
 /** How long an act, and the end of all, may take, ms. */
 const [ACT_MS, END_MS] = [60_000, 300_000];
 const MAX_WINDOWS = 2;
+/** What a page says that does not post what may be stored already. */
+const STORED_BEFORE = /is stored already/;
 /** So few that those of two people fit into one note. */
 const MAX_TAGS = 4;
 /** More drafts than anybody here leaves. */
@@ -51,8 +53,6 @@ export class RandomPerson {
   readonly #words = new Map<string, Fate>();
   /** What was done, for people. */
   readonly did: string[] = [];
-  /** Words that may be in two notes. */
-  readonly #mayDouble = new Set<string>();
   readonly #random: Random;
   readonly #context: BrowserContext;
   readonly #proxy: CutProxy;
@@ -130,20 +130,24 @@ export class RandomPerson {
 
   /** What is not as it should be. */
   async problems(): Promise<string[]> {
-    const { notes = [] } = (await this.#feed.list('?limit=100')).json;
-    // The alternative text of a picture is in the text that it came with, too, and so are tags.
-    const all: string[] = notes.map(
-      ({ content, title, alt, tags, name, attached_to }: Record<string, unknown>) =>
-        JSON.stringify(
-          attached_to === undefined ? [content, title === name ? '' : title, alt, tags, name] : [name],
-        ),
-    );
+    const all = await this.#stored();
     return [...this.#words].flatMap(([word, fate]) => {
       const count = all.filter((text) => text.includes(word)).length;
-      return count === 1 || (count === 2 && this.#mayDouble.has(word)) || (count === 0 && fate === 'unsure')
+      return count === 1 || (count === 0 && fate === 'unsure')
         ? []
         : [`${word} (${fate}) is in ${count} notes`];
     });
+  }
+
+  /** The notes, each as a text. */
+  async #stored(): Promise<string[]> {
+    const { notes = [] } = (await this.#feed.list('?limit=100')).json;
+    // The alternative text of a picture is in the text that it came with, too, and so are tags.
+    return notes.map(({ content, title, alt, tags, name, attached_to }: Record<string, unknown>) =>
+      JSON.stringify(
+        attached_to === undefined ? [content, title === name ? '' : title, alt, tags, name] : [name],
+      ),
+    );
   }
 
   get #address(): string {
@@ -385,15 +389,14 @@ export class RandomPerson {
     const button = '#waiting [data-action=take-back]';
     if (!(await this.#isThere(page, button))) return;
     this.#say(`take back in window ${this.#nameOf(page)}`);
-    // Without a network the page cannot ask whether the post is stored. With new words it is then posted a second time.
-    const taken = this.#isCut ? (await this.#kept(page)).waiting.join() : '';
-    for (const word of this.#words.keys()) if (taken.includes(word)) this.#mayDouble.add(word);
     await page.locator(button).first().click({ timeout: BUTTON_MS });
   }
 
   async #send(page: Page): Promise<void> {
     const button = '#waiting [data-action=send]';
     if (!(await this.#isThere(page, button))) return;
+    // Sent again, what may be stored already is stored twice.
+    if (STORED_BEFORE.test((await page.locator('#waiting').textContent()) ?? '')) return;
     this.#mayBeCut(`POST /${this.#feed.name} `);
     this.#say(`send in window ${this.#nameOf(page)}`);
     await page.locator(button).first().click({ timeout: BUTTON_MS });
@@ -485,12 +488,12 @@ export class RandomPerson {
     const text = await page.inputValue('#note-text');
     this.#say(`post the draft ${JSON.stringify(text)}`);
     // It may have nothing but a title or tags.
-    if (text === '') await page.fill('#note-text', 'A text');
+    if (text === '' && (await page.locator('#compose .attachments li').count()) === 0)
+      await page.fill('#note-text', 'A text');
     const isPosted = await eventually(async () => {
       await page.waitForSelector('#compose:not([aria-busy=true])');
-      if (await this.#isEmpty(page)) return true;
-      await this.#press(page);
-      return false;
+      if (!(await this.#isEmpty(page))) await this.#press(page);
+      return this.#isEmpty(page);
     });
     if (!isPosted) throw new Error(`the draft is not posted: ${await page.textContent('#compose')}`);
   }
@@ -502,12 +505,34 @@ export class RandomPerson {
     return (await page.locator('#compose .attachments li').count()) === 0;
   }
 
+  /** Takes out of the box what is in notes already. */
+  async #takeOutStored(page: Page): Promise<void> {
+    const stored = (await this.#stored()).join();
+    const wordsIn = (text: string) => text.match(/[wps]\d+[wps]/g) ?? [];
+    const isNew = (word: string) => !stored.includes(word);
+    this.#say('  without what is stored');
+    for (const field of ['#note-text', '#note-title', '#note-tags']) {
+      const separator = separatorOf(field);
+      const pieces = (await page.inputValue(field)).split(separator);
+      const left = pieces.flatMap((piece) => {
+        const words = wordsIn(piece);
+        return words.every(isNew) ? [piece] : words.filter(isNew);
+      });
+      await page.fill(field, left.join(separator), { timeout: BUTTON_MS });
+    }
+    for (const row of (await page.locator('#compose .attachments li').all()).reverse())
+      if (!wordsIn((await row.locator('.file').textContent()) ?? '').every(isNew))
+        await row.locator('[data-action=remove]').click({ timeout: BUTTON_MS });
+  }
+
   /** Posts, also to a feed that somebody has made since. */
   async #press(page: Page): Promise<void> {
     if (await this.#isThere(page, '.outdated button')) {
       this.#say('  to the feed as it is now');
       return page.locator('.outdated button').click({ timeout: BUTTON_MS });
     }
+    if (STORED_BEFORE.test((await page.textContent('#compose .error')) ?? ''))
+      await this.#takeOutStored(page);
     await page.focus('#note-text');
     await page.keyboard.press('Control+Enter');
   }
