@@ -90,6 +90,7 @@ export class RandomPerson {
       [4, () => this.#save(page)],
       [2, () => this.#delete(page)],
       [1, () => this.#discard(page)],
+      [4, () => this.#describe(page)],
       [3, () => this.#reload(page)],
       [2, () => this.#close(page)],
       [2, () => this.#open()],
@@ -130,7 +131,8 @@ export class RandomPerson {
 
   /** What is not as it should be. */
   async problems(): Promise<string[]> {
-    const all = await this.#stored();
+    const { title = '', description = '' } = (await this.#feed.get()).json;
+    const all = [...(await this.#stored()), `${title} ${description}`];
     return [...this.#words].flatMap(([word, fate]) => {
       const count = all.filter((text) => text.includes(word)).length;
       return count === 1 || (count === 0 && fate === 'unsure')
@@ -225,6 +227,44 @@ export class RandomPerson {
       return;
     }
     await this.#ensure(page, word);
+  }
+
+  /** Adds a word to the title or the description of the feed on its page of settings, and saves it. */
+  async #describe(page: Page): Promise<void> {
+    if (!(await this.#isThere(page, '#profile form'))) {
+      if (this.#random.oneIn(2)) await page.goto(`${this.#address}/settings`).catch(() => {});
+      return;
+    }
+    await this.#takeInSettings(page);
+    const field = this.#random.oneOf(['#title', '#description']);
+    const word = this.#word('t');
+    this.#say(`set ${word} in ${field} of window ${this.#nameOf(page)}`);
+    await page.fill(field, `${await page.inputValue(field)} ${word}`.trim(), { timeout: BUTTON_MS });
+    this.#mayBeCut(`POST /${this.#feed.name}/details `);
+    await page.click('#profile .primary', { timeout: BUTTON_MS });
+    if (this.#random.oneIn(3)) return;
+    const isSaved = page.waitForSelector('.toast:has-text("Saved")', { timeout: BUTTON_MS });
+    if (await isSaved.then(Boolean, () => false)) this.#keepSettings(word);
+  }
+
+  #keepSettings(word: string): void {
+    this.#say(`  ${word} is saved`);
+    this.#words.set(word, 'kept');
+  }
+
+  /** Adds what others have set meanwhile, of which the page tells. */
+  async #takeInSettings(page: Page): Promise<void> {
+    const { json } = await this.#feed.get();
+    for (const [field, stored] of [
+      ['#title', json.title],
+      ['#description', json.description],
+    ] as const) {
+      if (!(await this.#isThere(page, `${field}[aria-invalid=true]`))) continue;
+      const words = [...(stored as string).split(' '), ...(await page.inputValue(field)).split(' ')];
+      const both = [...new Set(words)].join(' ').trim();
+      this.#say(`  both settings: ${both}`);
+      await page.fill(field, both, { timeout: BUTTON_MS });
+    }
   }
 
   async #attach(page: Page): Promise<void> {
@@ -430,6 +470,7 @@ export class RandomPerson {
   }
 
   async #somebodyElse(): Promise<void> {
+    if (this.#random.oneIn(6)) return this.#somebodySets();
     const { notes: all = [] } = (await this.#feed.list('?limit=100')).json;
     const notes = all.filter(({ attached_to }: Record<string, unknown>) => attached_to === undefined);
     const word = this.#word('s');
@@ -453,6 +494,16 @@ export class RandomPerson {
         : await feed.send('PATCH', `/notes/${id}`, JSON.stringify({ [member]: members[member as 'alt'] }));
     if (status === 200) this.#words.set(word, 'kept');
     else this.#say(`  ${status}`);
+  }
+
+  async #somebodySets(): Promise<void> {
+    const { status, json, headers } = await this.#feed.get();
+    if (status !== 200) return;
+    const [word, member] = [this.#word('t'), this.#random.oneOf(['title', 'description'])];
+    this.#say(`somebody sets ${word} in the ${member}`);
+    const feed = this.#feed.with({ 'if-match': headers.get('etag')! });
+    const body = JSON.stringify({ [member]: `${json[member]} ${word}`.trim() });
+    if ((await feed.send('PATCH', '', body)).status === 200) this.#keepSettings(word);
   }
 
   /** Sends what waits, until nothing does, or what was refused is taken back or has no place in the box. */
