@@ -563,6 +563,7 @@ export class RandomPerson {
     const isNew = (word: string) => !stored.includes(word);
     this.#say('  without what is stored');
     for (const field of ['#note-text', '#note-title', '#note-tags']) {
+      if (!(await this.#isThere(page, field))) continue;
       const separator = separatorOf(field);
       const pieces = (await page.inputValue(field)).split(separator);
       const left = pieces.flatMap((piece) => {
