@@ -10,6 +10,8 @@ import type { Random } from './random.ts';
 const [DRAFT_MS, BUTTON_MS] = [3_000, 2_000];
 /** How long an act, and the end of all, may take, ms. */
 const [ACT_MS, END_MS] = [60_000, 300_000];
+/** A draft that is not back by then is late, ms. */
+const LATE_MS = 20_000;
 const MAX_WINDOWS = 2;
 /** What a page says that does not post what may be stored already. */
 const STORED_BEFORE = /is stored already/;
@@ -528,8 +530,14 @@ export class RandomPerson {
   /** Posts what is in the box. */
   async #postDraft(page: Page): Promise<void> {
     let isStored = false;
+    let loadedAt = performance.now();
     const isBack = await eventually(async () => {
       if (!(await this.#isEmpty(page))) return true;
+      // One that the browser gives too late comes back with the next load.
+      if (performance.now() - loadedAt > LATE_MS) {
+        loadedAt = performance.now();
+        await page.reload();
+      }
       // The draft may be of a post whose answer was lost. The page then deletes it, because the note is stored.
       isStored = !(await this.#kept(page)).drafts.some(({ note }) => note === '');
       return isStored;
