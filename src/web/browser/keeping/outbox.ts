@@ -237,7 +237,8 @@ function statusRefusal({ status }: Response) {
 async function isStored(path: string, keys: readonly string[]): Promise<boolean> {
   if (keys.length === 0) return false;
   const at = path.lastIndexOf('/');
-  const answer = await fetch(`${path.slice(0, at)}/api/v1/feeds${path.slice(at)}/notes?limit=100`);
+  const notesPath = `${path.slice(0, at)}/api/v1/feeds${path.slice(at)}/notes?limit=100`;
+  const answer = await fetch(notesPath, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (mayPass(answer)) throw new Error(`The service answered with status ${answer.status}.`);
   if (!answer.ok) return false;
   const { notes }: { notes: { key?: string }[] } = await answer.json();
