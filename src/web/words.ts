@@ -1,10 +1,7 @@
 import type { RefusalCode } from '../refusals.ts';
 
-/** Refusals of the pages themselves. */
-type OwnCode = 'stored_before';
-
 /** What pages say of each refusal: what happened, and what to do. The messages of the API are for programmers. */
-const WORDS: Readonly<Record<RefusalCode | OwnCode, string>> = {
+const WORDS: Readonly<Record<RefusalCode, string>> = {
   invalid_feed:
     'The name of a feed has 1 to 64 characters: a to z, 0 to 9, "-" and "_". Check it and try again.',
   reserved_feed: 'This name belongs to the service itself. Choose another one.',
@@ -43,8 +40,6 @@ const WORDS: Readonly<Record<RefusalCode | OwnCode, string>> = {
   image_limit: 'This feed has as many pictures as it may have. Delete some of them to make room.',
   byte_limit: 'There is no room for this. Delete something to make room, or ask whoever runs this instance.',
   storage_full: 'The service has no room left. Tell whoever runs it.',
-  stored_before:
-    'What you had posted before you changed this is stored already. Send this again if you want both.',
 };
 
 /** Refusals that end by themselves: trying again later helps. */
@@ -64,8 +59,7 @@ const UNKNOWN = 'That did not work. Please try again.';
  * @param retryAfter seconds until it makes sense to try again, if that is known
  */
 export function wordsFor(code: string | undefined, retryAfter?: number): string {
-  const words =
-    code !== undefined && Object.hasOwn(WORDS, code) ? WORDS[code as keyof typeof WORDS] : UNKNOWN;
+  const words = code !== undefined && Object.hasOwn(WORDS, code) ? WORDS[code as RefusalCode] : UNKNOWN;
   if (retryAfter === undefined && !PASSES.has(code)) return words;
   return `${words} Try again in ${retryAfter === undefined ? 'a moment' : duration(retryAfter)}.`;
 }

@@ -38,13 +38,16 @@ const KEPT = `(async () => {
   const drafts = (await read('drafts', 'drafts'))
     .map(({ note, fields, pictures }) => ({ note, text: JSON.stringify([fields, pictures]) }));
   const waiting = (await read('outbox', 'posts'))
-    .map(({ parts, headers }) => JSON.stringify([headers, parts.map(([name, value]) => [name, value.name ?? value])]));
+    .map(({ headers, parts, refusal }) => ({
+      text: JSON.stringify([headers, parts.map(([name, value]) => [name, value.name ?? value])]),
+      isRefused: refusal !== undefined,
+    }));
   return { drafts, waiting };
 })()`;
 
 interface Kept {
   readonly drafts: readonly { readonly note: string; readonly text: string }[];
-  readonly waiting: readonly string[];
+  readonly waiting: readonly { readonly text: string; readonly isRefused: boolean }[];
 }
 
 /** `kept`: the word must be in exactly one note in the end. `unsure`: in one or none, because no draft had it yet, or its note was deleted. */
@@ -514,11 +517,16 @@ export class RandomPerson {
     const isSent = await eventually(async () => {
       const { waiting } = await this.#kept(page);
       if (waiting.length === 0) return true;
-      if ((await refused.count()) > 0) {
+      if (waiting.some(({ isRefused }) => isRefused)) {
         if (!(await this.#isEmpty(page))) return true;
+        // Nobody sends again what may be stored already, before the page has said so.
+        if ((await refused.count()) === 0) return false;
         this.#say(`  refused: ${await refused.textContent()}`);
-        await refused.locator('[data-action=take-back]').click({ timeout: BUTTON_MS });
-        return eventually(() => refused.count().then((count) => count === 0));
+        await refused
+          .locator('[data-action=take-back]')
+          .click({ timeout: BUTTON_MS })
+          .catch(() => {});
+        return false;
       }
       const button = page.locator('#waiting [data-action=send]').first();
       await button.click({ timeout: BUTTON_MS }).catch(() => {});

@@ -35,8 +35,11 @@ const PASSING = new Set([408, 425, 429]);
 /** The status of a service without room for the post: it may never have any, and posts to other feeds must not wait for that. */
 const FULL = 507;
 
-/** Why a post is not sent: its words may be in a note already. */
-export const STORED_BEFORE = { code: 'stored_before', error: '' };
+/** Why a post is not sent: its words may be in a note already. In words for people, because it may have to be shown without a network. */
+export const STORED_BEFORE = {
+  code: 'stored_before',
+  error: 'What you had posted before you changed this is stored already. Send this again if you want both.',
+};
 
 /** The header of a post that makes its feed. */
 const IF_NEW = 'If-None-Match';

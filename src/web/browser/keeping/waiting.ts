@@ -3,7 +3,7 @@ import { sentenceOf } from '../page/send.ts';
 import { toast } from '../page/toast.ts';
 import { REACHED } from '../reading/live.ts';
 import type { DraftContent } from './drafts.ts';
-import { onOutboxChange, sendWaiting, takeBack, type WaitingPost, waiting } from './outbox.ts';
+import { onOutboxChange, STORED_BEFORE, sendWaiting, takeBack, type WaitingPost, waiting } from './outbox.ts';
 
 /** What waits is tried again after so long, ms, the first time and later: nothing tells the page that its post would succeed now. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 10 * 60_000];
@@ -71,19 +71,23 @@ export function showWaiting(path: string, box: Box): void {
       const title = post.headers['X-Note-Title'] ?? text.slice(0, 200);
       find(item, '.excerpt').textContent = title || (pictures === 1 ? 'A picture' : `${pictures} pictures`);
     });
-    if (refusal !== undefined)
-      void sentenceOf({ code: refusal.code, message: refusal.error }).then((sentence) => {
-        state.textContent = `Not sent: ${sentence}`;
-      });
+    const explain = (sentence: string) => {
+      state.textContent = `Not sent: ${sentence}`;
+    };
+    if (refusal?.code === STORED_BEFORE.code) explain(refusal.error);
+    else if (refusal !== undefined)
+      void sentenceOf({ code: refusal.code, message: refusal.error }).then(explain);
     onActions(item, {
-      send: () => void sendNow(key),
+      // If it is refused only after the button was pressed, nobody has seen why.
+      send: () => void sendNow(refusal && key),
       'take-back': () => void back(key),
     });
     return item;
   }
 
-  async function sendNow(key: string): Promise<void> {
-    if (!(await sendWaiting(key)))
+  /** @param refused the key of a post to send although it was refused */
+  async function sendNow(refused?: string): Promise<void> {
+    if (!(await sendWaiting(refused)))
       toast('The service cannot be reached yet. What is kept here is sent when it can.');
   }
 

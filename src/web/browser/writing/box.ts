@@ -3,7 +3,7 @@ import { isPosted, STORED_BEFORE, storedInTime } from '../keeping/outbox.ts';
 import type { SharedContent } from '../keeping/shared.ts';
 import { find } from '../page/elements.ts';
 import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
-import { RequestFailed, sentenceOf, uploadStatus } from '../page/send.ts';
+import { RequestFailed, uploadStatus } from '../page/send.ts';
 import { keepDraft } from './keep-draft.ts';
 import { pictureList } from './picture-list.ts';
 import { formerOnly, postKey, postPath } from './post.ts';
@@ -202,7 +202,7 @@ export function writingBox(
     const isTold = formerKeys === toldOf;
     if (!isTold && (await storedInTime(postPath(form.dataset.feed ?? ''), formerKeys))) {
       toldOf = formerKeys;
-      throw new RequestFailed(await sentenceOf({ code: STORED_BEFORE.code, message: '' }));
+      throw new RequestFailed(STORED_BEFORE.error);
     }
     const header = key.header();
     draft.changed();
