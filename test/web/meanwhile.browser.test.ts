@@ -85,6 +85,29 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     t.match(await now(), { content: 'My text', title: 'Old', tags: ['theirs'] });
   });
 
+  t.test('not by a second click, before anybody has seen it', async (t) => {
+    const { note, now } = await bothEdit(feed, 'feed', 'Text', { '#edit-text': 'Their text' });
+    await page.fill('#edit-text', 'My text');
+    const [asked, shown] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.context().route(note.url, async (route) => {
+      asked.resolve();
+      await shown.promise;
+      await route.fallback();
+    });
+    await isRouted(page);
+    await page.click('article .primary');
+    await asked.promise;
+    t.ok(await page.isDisabled('article .primary'));
+    shown.resolve();
+    await page.waitForSelector('.meanwhile.changed:focus');
+    await page.context().unroute(note.url);
+    await page.waitForSelector('article .primary:enabled');
+    await page.dispatchEvent('article .primary', 'click', { detail: 2 });
+    await page.click('[data-action=theirs]');
+    await page.waitForSelector('article:focus:has-text("Their text")');
+    t.equal((await now()).content, 'Their text');
+  });
+
   t.test('titles', async (t) => {
     const { now } = await bothEdit(feed, 'feed', 'Text', { '#edit-title': 'Theirs' });
     await page.fill('#edit-title', 'Mine');

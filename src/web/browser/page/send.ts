@@ -130,6 +130,10 @@ export function uploadStatus(form: HTMLElement, hold: (isBusy: boolean) => void 
   const submit = form.querySelector<HTMLButtonElement>('button.primary');
   let running: AbortController | undefined;
   find(sending, 'button').addEventListener('click', cancel);
+  // The second click of a double click would answer what the first has brought, before anybody has seen it.
+  submit?.addEventListener('click', (event) => {
+    if (event.detail > 1) event.preventDefault();
+  });
   show();
 
   function cancel(): void {

@@ -138,7 +138,6 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     // The person has not seen a draft that comes back only now, and may have closed the edit.
     if ((await draft.comesBack()) || open !== edit) return;
     if (!box.keepsAll()) return;
-    let isConflict = false;
     const isSaved = await status.run(async (signal, onProgress) => {
       try {
         const changes = changedMembers();
@@ -149,15 +148,14 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
       } catch (error) {
         if (isUnanswered(error)) isUnsure = true;
         if (!isRefused(error, 'changed', 'not_found')) throw error;
-        // Said beside what can be done about it.
-        isConflict = true;
-        throw new RequestFailed('');
+        // While nothing can be pressed, because Save has another meaning afterwards.
+        if (await meetsOther()) throw new RequestFailed('');
       }
       return '';
     });
     if (isSaved) await finish('Saved.');
-    else if (isConflict) await showConflict();
-    else find(form, '.error').scrollIntoView({ block: 'nearest' });
+    else if (find(form, '.error').textContent !== '')
+      find(form, '.error').scrollIntoView({ block: 'nearest' });
   }
 
   /** Changes the note if it is still the one that this edit knows. */
@@ -189,19 +187,18 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     return { headers: hasPictures && !isNew ? noteHeaders({ tags }) : {}, body: noteBody(box, true) };
   }
 
-  async function showConflict(): Promise<void> {
-    try {
-      const before = text?.defaultValue;
-      // `basis` stays as it was, because the person has not chosen yet: if the page is left now, the restored draft meets the conflict again.
-      const isThere = await takeInTheirs(form, url);
-      draft.changed();
-      // The change of somebody else is this one.
-      if (isThere && isUnsure && isStored(before)) return await finish('Saved.');
-      showMeanwhile(form, isThere ? 'changed' : 'deleted');
-    } catch (error) {
-      if (!(error instanceof RequestFailed)) throw error;
-      status.fail(error);
-    }
+  /**
+   * Shows what became of the note meanwhile, and what can be done about it. Returns false if the change of somebody else is this one.
+   * @throws RequestFailed if the note cannot be read now
+   */
+  async function meetsOther(): Promise<boolean> {
+    const before = text?.defaultValue;
+    // `basis` stays as it was, because the person has not chosen yet: if the page is left now, the restored draft meets the conflict again.
+    const isThere = await takeInTheirs(form, url);
+    draft.changed();
+    if (isThere && isUnsure && isStored(before)) return false;
+    showMeanwhile(form, isThere ? 'changed' : 'deleted');
+    return true;
   }
 
   /**
