@@ -9,7 +9,7 @@ import { isUnsaved, storedValue } from './feed-settings/stored.ts';
 import { forgetBefore, markFeed } from './keeping/drafts.ts';
 import { feedOfPage, forgetFeed } from './keeping/feeds.ts';
 import { holdWindow } from './keeping/window.ts';
-import { find } from './page/elements.ts';
+import { find, sendOnce } from './page/elements.ts';
 import { toast } from './page/toast.ts';
 
 const draftKey = find<HTMLElement>(document, '[data-draft]').dataset.draft!;
@@ -17,6 +17,8 @@ const draftKey = find<HTMLElement>(document, '[data-draft]').dataset.draft!;
 const sent = new Set<HTMLFormElement>();
 /** The form that the dialog asks about. */
 let asked: HTMLFormElement | undefined;
+
+sendOnce(document);
 
 // Reloading the page must not say again what was saved.
 if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);

@@ -78,8 +78,10 @@ export function showWaiting(path: string, box: Box): void {
     else if (refusal !== undefined)
       void sentenceOf({ code: refusal.code, message: refusal.error }).then(explain);
     onActions(item, {
-      // If it is refused only after the button was pressed, nobody has seen why.
-      send: () => void sendNow(refusal && key),
+      // If it is refused only after the button was pressed, nobody has seen why; nor before the second click of a double click.
+      send: ({ detail }) => {
+        if (detail <= 1) void sendNow(refusal && key);
+      },
       'take-back': () => void back(key),
     });
     return item;

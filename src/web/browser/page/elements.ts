@@ -9,10 +9,23 @@ export function find<T extends Element>(root: ParentNode, selector: string): T {
 }
 
 /** Calls the handler named by the `data-action` of the button that is pressed; until now they may be disabled. */
-export function onActions(root: HTMLElement, handlers: Readonly<Record<string, () => void>>): void {
+export function onActions(
+  root: HTMLElement,
+  handlers: Readonly<Record<string, (event: MouseEvent) => void>>,
+): void {
   for (const button of root.querySelectorAll<HTMLButtonElement>('[data-action]')) button.disabled = false;
-  root.addEventListener('click', ({ target }) => {
+  root.addEventListener('click', (event) => {
+    const { target } = event;
     const action = target instanceof Element && target.closest<HTMLElement>('[data-action]')?.dataset.action;
-    if (action) handlers[action]?.();
+    if (action) handlers[action]?.(event);
+  });
+}
+
+/** Keeps the second click of a double click from sending a form: it would answer what the first has brought, before anybody has seen it. */
+export function sendOnce(root: HTMLElement | Document): void {
+  root.addEventListener('click', (event) => {
+    const { target, detail } = event as MouseEvent;
+    if (detail > 1 && target instanceof Element && target.closest('button:not([type=button])') !== null)
+      event.preventDefault();
   });
 }

@@ -1,5 +1,5 @@
 import type { explain } from '../../words.ts';
-import { find } from './elements.ts';
+import { find, sendOnce } from './elements.ts';
 import { headerBytes } from './text.ts';
 
 /** A request to the public API. */
@@ -130,10 +130,7 @@ export function uploadStatus(form: HTMLElement, hold: (isBusy: boolean) => void 
   const submit = form.querySelector<HTMLButtonElement>('button.primary');
   let running: AbortController | undefined;
   find(sending, 'button').addEventListener('click', cancel);
-  // The second click of a double click would answer what the first has brought, before anybody has seen it.
-  submit?.addEventListener('click', (event) => {
-    if (event.detail > 1) event.preventDefault();
-  });
+  sendOnce(form);
   show();
 
   function cancel(): void {
