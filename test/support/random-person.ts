@@ -248,7 +248,9 @@ export class RandomPerson {
     this.#mayBeCut(`POST /${this.#feed.name}/details `);
     await page.click('#profile .primary', { timeout: BUTTON_MS });
     if (this.#random.oneIn(3)) return;
-    const isSaved = page.waitForSelector('.toast:has-text("Saved")', { timeout: BUTTON_MS });
+    // Not by the toast, which may be of another word.
+    const stored = `[name=was_${field.slice(1)}][value*="${word}"]`;
+    const isSaved = page.waitForSelector(stored, { state: 'attached', timeout: BUTTON_MS });
     if (await isSaved.then(Boolean, () => false)) this.#keepSettings(word);
   }
 
@@ -321,7 +323,6 @@ export class RandomPerson {
 
   async #save(page: Page): Promise<void> {
     if (!(await this.#isThere(page, 'article .box .primary'))) return;
-    await this.#solve(page);
     const path = `/api/v1/feeds/${this.#feed.name}/notes/`;
     this.#mayBeCut(
       `PUT ${path}`,
@@ -336,15 +337,25 @@ export class RandomPerson {
       await page.click('[data-action=repost]', { timeout: BUTTON_MS });
       return;
     }
-    await page.locator('article .box .primary').first().click({ timeout: BUTTON_MS });
+    await this.#pressSave(page);
     if (this.#random.oneIn(2)) return;
     await page.waitForSelector('article .box:not([aria-busy=true])', { timeout: BUTTON_MS }).catch(() => {});
+  }
+
+  /** Saves, but not if something comes to be seen just before: a click of the browser's driver waits until the button can be pressed. */
+  async #pressSave(page: Page): Promise<void> {
+    const shown = `document.querySelectorAll('article .box .theirs:not([hidden])').length`;
+    const before = await page.evaluate<number>(shown);
+    await this.#solve(page);
+    await page.evaluate(
+      `if (${shown} === ${before}) document.querySelector('article .box .primary')?.click()`,
+    );
   }
 
   /** Adds what somebody else has written to what the person has. */
   async #solve(page: Page): Promise<void> {
     for (const field of ['#edit-text', '#edit-alt', '#edit-title', '#edit-tags']) {
-      const theirs = `${field}-theirs`;
+      const theirs = field === '#edit-text' ? '#edit-theirs' : `${field}-theirs`;
       if (!(await this.#isThere(page, theirs)) || !(await page.locator(field).isEditable())) continue;
       const hint = field === '#edit-text' ? '' : await page.locator(theirs).textContent();
       const said =
@@ -622,12 +633,7 @@ export class RandomPerson {
     const isSaved = await eventually(async () => {
       if (!(await this.#isThere(page, 'article .box'))) return true;
       if (!(await this.#isThere(page, 'article .box:not([aria-busy=true])'))) return false;
-      await this.#solve(page);
-      await page
-        .locator('article .box .primary')
-        .first()
-        .click({ timeout: BUTTON_MS })
-        .catch(() => {});
+      await this.#pressSave(page);
       return false;
     });
     if (!isSaved) throw new Error('the edit is not saved');
