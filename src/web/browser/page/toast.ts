@@ -55,6 +55,8 @@ export function toast(sentence: string, offer?: Offer, ms = SHOWN_MS): Toast {
   }
 
   function end(): void {
+    // An event that a browser sends to what was removed may have started the timer again.
+    if (!shown.isConnected) return;
     close();
     offer?.otherwise?.();
   }
