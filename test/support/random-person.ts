@@ -10,7 +10,7 @@ import type { Random } from './random.ts';
 const [DRAFT_MS, BUTTON_MS] = [3_000, 2_000];
 /** How long an act, and the end of all, may take, ms. */
 const [ACT_MS, END_MS] = [60_000, 300_000];
-/** A draft that is not back by then is late, ms. */
+/** After so long without its draft, a page is loaded again, ms. */
 const LATE_MS = 20_000;
 const MAX_WINDOWS = 2;
 /** What a page says that does not post what may be stored already. */
@@ -342,7 +342,7 @@ export class RandomPerson {
     await page.waitForSelector('article .box:not([aria-busy=true])', { timeout: BUTTON_MS }).catch(() => {});
   }
 
-  /** Saves, but not if something comes to be seen just before: a click of the browser's driver waits until the button can be pressed. */
+  /** Presses Save, unless a conflict appears just before. A click of Playwright would wait until the button is enabled, and confirm that conflict. */
   async #pressSave(page: Page): Promise<void> {
     const shown = `document.querySelectorAll('article .box .theirs:not([hidden])').length`;
     const before = await page.evaluate<number>(shown);
@@ -530,7 +530,7 @@ export class RandomPerson {
       if (waiting.length === 0) return true;
       if (waiting.some(({ isRefused }) => isRefused)) {
         if (!(await this.#isEmpty(page))) return true;
-        // Nobody sends again what may be stored already, before the page has said so.
+        // A person reads why a post is refused before pressing anything.
         if ((await refused.count()) === 0) return false;
         this.#say(`  refused: ${await refused.textContent()}`);
         await refused
@@ -552,7 +552,7 @@ export class RandomPerson {
     let loadedAt = performance.now();
     const isBack = await eventually(async () => {
       if (!(await this.#isEmpty(page))) return true;
-      // One that the browser gives too late comes back with the next load.
+      // If the browser reads a draft too slowly, the draft comes back when the page is loaded again.
       if (performance.now() - loadedAt > LATE_MS) {
         loadedAt = performance.now();
         await page.reload();
@@ -583,7 +583,7 @@ export class RandomPerson {
     return (await page.locator('#compose .attachments li').count()) === 0;
   }
 
-  /** Takes out of the box what is in notes already. */
+  /** Removes the words from the box that a note has already. */
   async #takeOutStored(page: Page): Promise<void> {
     const stored = (await this.#stored()).join();
     const wordsIn = (text: string) => text.match(/[wps]\d+[wps]/g) ?? [];

@@ -352,8 +352,8 @@ async function writeFiles(
     ...(settings?.changes ?? []),
   ];
   const notes = added.flatMap((note) => noteParts(note));
-  // One note exists as long as its content does, which may be without its metadata if the power is cut. Imported ones may be
-  // there one by one.
+  // The deletion of one note needs no intent: the note is gone when its content is, whatever a crash leaves of its metadata. Imported
+  // notes may appear one by one.
   const isDeletion = added.length === 0 && edit !== undefined && edit.after === undefined;
   const isWhole =
     !isDeletion && outcomes === undefined && (added.length + changes.length > 1 || marksOf(added).length > 0);

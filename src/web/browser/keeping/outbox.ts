@@ -2,11 +2,11 @@ import { createStore, del, get, promisifyRequest, set, values } from 'idb-keyval
 import { inTime } from '../page/in-time.ts';
 import { headerBytes } from '../page/text.ts';
 
-/** The `Idempotency-Key`s with which something was sent. Each may be stored, because its answer was lost. */
+/** The `Idempotency-Key`s under which the content of a box was sent. The service may have stored each of these posts, because its answer was lost. */
 export interface SentKeys {
-  /** As it is now. */
+  /** Of the content as it is now. */
   readonly key?: string | undefined;
-  /** Before it was changed. */
+  /** Of the content before it was changed. */
   readonly formerKeys?: readonly string[] | undefined;
 }
 
@@ -30,12 +30,12 @@ const PATIENCE_MS = 10_000;
 const LOOK_MS = 3_000;
 /** The longest a request may take, ms: on a slow network 10 pictures take minutes. */
 const TIMEOUT_MS = 600_000;
-/** Statuses that are temporary. */
+/** Statuses below 500 after which a later attempt may succeed. */
 const PASSING = new Set([408, 425, 429]);
 /** The status of a service without room for the post: it may never have any, and posts to other feeds must not wait for that. */
 const FULL = 507;
 
-/** Why a post is not sent: its words may be in a note already. In words for people, because it may have to be shown without a network. */
+/** The refusal of a post whose words a note may have already. Its sentence is for people, because the page may have to show it without a network. */
 export const STORED_BEFORE = {
   code: 'stored_before',
   error: 'What you had posted before you changed this is stored already. Send this again if you want both.',

@@ -21,7 +21,7 @@ export function onActions(
   });
 }
 
-/** Keeps the second click of a double click from sending a form: it would answer what the first has brought, before anybody has seen it. */
+/** Ignores the second click of a double click on buttons that send forms. It would confirm the answer to the first, such as a conflict, unread. */
 export function sendOnce(root: HTMLElement | Document): void {
   root.addEventListener('click', (event) => {
     const { target, detail } = event as MouseEvent;

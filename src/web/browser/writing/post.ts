@@ -53,13 +53,13 @@ export function postKey(form: HTMLFormElement) {
     sent = known;
   }
 
-  /** What is in the form now was not sent yet. */
+  /** Called when the content changes: the new content was not sent yet. */
   function change(): void {
     sent = formerOnly(sent);
   }
 }
 
-/** The keys of what was changed since. */
+/** The keys after the content was changed: the current one becomes a former one. */
 export function formerOnly({ key, formerKeys = [] }: SentKeys): SentKeys {
   return { formerKeys: key === undefined ? formerKeys : [...formerKeys, key] };
 }
