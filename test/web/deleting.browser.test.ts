@@ -1,13 +1,14 @@
 /** Deleting notes in Chromium: it can be undone, and what becomes of it is said. */
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import t from 'tap';
 import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { ask, start } from '../support/service.ts';
 
 const browser = await startBrowser(t);
-const { url } = await start(t);
+const { url, port } = await start(t);
 const user = await visit(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
 const { page } = user;
 await page.clock.install();
@@ -102,6 +103,25 @@ t.test('leaving the page carries it out', async (t) => {
   await choose('Goes', 'delete');
   await page.goto(`${url}/`);
   t.ok(await eventually(async () => (await left()).length === 1));
+});
+
+t.test('a note whose deletion is tried again is hidden until it is certain', async (t) => {
+  const { left } = await open('tried-again', 'Stays', 'Goes');
+  const proxy = await CutProxy.start(t, port);
+  await page.goto(`${proxy.url}/tried-again`);
+  await choose('Goes', 'delete');
+  await proxy.cut();
+  await page.goto(`${url}/`);
+  await proxy.mend();
+  const held = Promise.withResolvers<Route>();
+  await page.route('**/notes/*', (route) => held.resolve(route));
+  await page.goto(`${proxy.url}/tried-again`);
+  const deletion = await held.promise;
+  t.notOk(await isShown('Goes'));
+  t.same(await left(), ['Goes', 'Stays']);
+  await deletion.continue();
+  t.ok(await eventually(async () => (await left()).length === 1));
+  await page.unroute('**/notes/*');
 });
 
 t.test('a deletion that fails comes back and is said', async (t) => {

@@ -51,15 +51,23 @@ export function startDeleting(list: NoteList): void {
 
   /** Deletes the notes again, because the service may not have heard of it. The page need not show them: it may be of a tag. */
   function carryOutLeft(): void {
-    for (const deletion of take(LEFT)) void carryOut(deletion, shown(deletion));
+    for (const deletion of take(LEFT)) {
+      const note = shown(deletion);
+      if (note !== undefined) hide(note);
+      void carryOut(deletion, note);
+    }
+  }
+
+  function hide(note: HTMLElement): void {
+    note.hidden = true;
+    showDays(list.element);
   }
 
   /** @param note undefined if the page does not show it */
   function takeAway(deletion: Deletion, note?: HTMLElement): void {
     if (note !== undefined) {
       focusBeside(note);
-      note.hidden = true;
-      showDays(list.element);
+      hide(note);
       note.addEventListener('replaced', () => cancel(deletion), { once: true });
     }
     const offer = {
