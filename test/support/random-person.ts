@@ -71,6 +71,9 @@ export class RandomPerson {
     this.#context = context;
     this.#proxy = proxy;
     this.#feed = feed;
+    context.on('request', (request) => {
+      if (request.method() === 'DELETE') this.#say(`  a page deletes ${request.url().split('/').at(-1)}`);
+    });
   }
 
   /** Does one thing. What cannot be done is left. */
@@ -306,11 +309,12 @@ export class RandomPerson {
     const articles = page.locator('article.note:not([hidden]):not([data-editing])');
     const count = await articles.count();
     if (count === 0) return undefined;
-    const article = articles.nth(this.#random.below(count));
-    const id = await article.getAttribute('data-id');
-    await article.locator('summary').click({ timeout: BUTTON_MS });
-    await article.locator(`[data-action=${action}]`).click({ timeout: BUTTON_MS });
-    return id ?? undefined;
+    const id = await articles.nth(this.#random.below(count)).getAttribute('data-id', { timeout: BUTTON_MS });
+    // By its id, because the list may change before the click.
+    const menu = page.locator(`article.note[data-id="${id}"] .menu`);
+    await menu.locator('summary').click({ timeout: BUTTON_MS });
+    await menu.locator(`[data-action=${action}]`).click({ timeout: BUTTON_MS });
+    return id!;
   }
 
   async #edit(page: Page): Promise<void> {
