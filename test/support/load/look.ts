@@ -15,6 +15,7 @@ interface CountedFeed {
   readonly notes: number;
   readonly pictures: number;
   readonly bytes: number;
+  readonly blocked: boolean;
 }
 
 /** What is not as these kinds of writes were promised. */
@@ -83,7 +84,8 @@ async function differingCounts(
   prefix: string,
 ): Promise<string[]> {
   const differing: string[] = [];
-  for (const feed of feeds.filter(({ name }) => name !== prefix + EXPIRING)) {
+  // Readers see nothing of a closed feed.
+  for (const feed of feeds.filter(({ name, blocked }) => name !== prefix + EXPIRING && !blocked)) {
     const notes = await listed((query) => ask(`${url}/api/v1/read/${feed.read_id}/notes${query}`));
     const pictures = notes.filter(({ content }) => content === undefined).length;
     const bytes = notes.reduce((sum, { size }) => sum + size, 0);
