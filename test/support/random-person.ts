@@ -61,16 +61,25 @@ export class RandomPerson {
   readonly #random: Random;
   readonly #context: BrowserContext;
   readonly #proxy: CutProxy;
-  readonly #feed: FeedClient;
+  #feed: FeedClient;
+  #password: string | undefined;
   readonly #windows: Page[] = [];
   #isCut = false;
   #count = 0;
 
-  constructor(random: Random, context: BrowserContext, proxy: CutProxy, feed: FeedClient) {
+  /** @param password of the feed, if it has one */
+  constructor(
+    random: Random,
+    context: BrowserContext,
+    proxy: CutProxy,
+    feed: FeedClient,
+    password: string | undefined,
+  ) {
     this.#random = random;
     this.#context = context;
     this.#proxy = proxy;
     this.#feed = feed;
+    this.#password = password;
     context.on('request', (request) => {
       if (request.method() === 'DELETE') this.#say(`  a page deletes ${request.url().split('/').at(-1)}`);
     });
@@ -107,6 +116,7 @@ export class RandomPerson {
       [4, () => this.#send(page)],
       [8, () => this.#changeNetwork()],
       [3, () => this.#somebodyElse()],
+      [4, () => this.#unlock(page)],
     ];
     let left = random.below(acts.reduce((sum, [weight]) => sum + weight, 0));
     for (const [weight, act] of acts) {
@@ -122,6 +132,7 @@ export class RandomPerson {
     const page = await this.#context.newPage();
     for (let rounds = 0; ; rounds += 1) {
       await page.goto(this.#address);
+      await this.#unlock(page);
       await this.#sendAll(page);
       const { drafts, waiting } = await this.#kept(page);
       this.#say(`left: ${JSON.stringify([drafts, waiting])}`);
@@ -491,6 +502,7 @@ export class RandomPerson {
 
   async #somebodyElse(): Promise<void> {
     if (this.#random.oneIn(6)) return this.#somebodySets();
+    if (this.#password !== undefined && this.#random.oneIn(3)) return this.#somebodyLocks();
     const { notes: all = [] } = (await this.#feed.list('?limit=100')).json;
     const notes = all.filter(({ attached_to }: Record<string, unknown>) => attached_to === undefined);
     const word = this.#word('s');
@@ -524,6 +536,26 @@ export class RandomPerson {
     const feed = this.#feed.with({ 'if-match': headers.get('etag')! });
     const body = JSON.stringify({ [member]: `${json[member]} ${word}`.trim() });
     if ((await feed.send('PATCH', '', body)).status === 200) this.#keepSettings(word);
+  }
+
+  /** Changes the password, which ends all logins. */
+  async #somebodyLocks(): Promise<void> {
+    const password = `password ${this.did.length}`;
+    const { status } = await this.#feed.send('PUT', '/password', JSON.stringify({ password }));
+    this.#say(`somebody changes the password: ${status}`);
+    if (status !== 204) return;
+    this.#password = password;
+    this.#feed = this.#feed.with({ 'x-feed-password': password });
+  }
+
+  /** Types the password where a page asks for it. */
+  async #unlock(page: Page): Promise<void> {
+    const form = `form[action="/${this.#feed.name}/access"]`;
+    if (!(await this.#isThere(page, form))) return;
+    this.#say(`unlock in window ${this.#nameOf(page)}`);
+    await page.fill(`${form} #password`, this.#password!, { timeout: BUTTON_MS });
+    await page.click(`${form} .primary`, { timeout: BUTTON_MS });
+    await page.waitForSelector('#compose', { timeout: BUTTON_MS }).catch(() => {});
   }
 
   /** Sends what waits, until nothing does, or what was refused is taken back or has no place in the box. */

@@ -28,8 +28,11 @@ for (let number = 0; number < Number(PERSONS); number += 1)
   await t.test(`person ${number}`, async (t) => {
     const random = new Random(Number(PERSON_SEED) + number);
     const proxy = await CutProxy.start(t, service.port);
-    const feed = new FeedClient(service.url, `person-${PERSON_SEED}-${number}`);
-    if (!random.oneIn(4)) await feed.post('The first note');
+    const isMade = !random.oneIn(4);
+    const password = isMade && random.oneIn(4) ? 'the first password' : undefined;
+    const headers = password === undefined ? {} : { 'x-feed-password': password };
+    const feed = new FeedClient(service.url, `person-${PERSON_SEED}-${number}`, headers);
+    if (isMade) await feed.post('The first note');
     const { page, errors, violations } = await visit(t, browser, {
       says: 'yes',
       serviceWorkers: random.oneIn(2) ? 'allow' : 'block',
@@ -39,7 +42,7 @@ for (let number = 0; number < Number(PERSONS); number += 1)
     context.on('page', (opened) => opened.on('dialog', (dialog) => void dialog.accept().catch(() => {})));
     context.on('weberror', (failed) => errors.push(String(failed.error())));
     await page.close();
-    const person = new RandomPerson(random, context, proxy, feed);
+    const person = new RandomPerson(random, context, proxy, feed, password);
     try {
       for (let step = 0; step < STEPS; step += 1) await person.act();
       await person.finish();
