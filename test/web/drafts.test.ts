@@ -142,6 +142,34 @@ t.test('the draft of a window that is closed comes back in the next, with its pi
   );
 });
 
+t.test(
+  'a draft stays with its window, if that is loaded again while another one looks for drafts',
+  async (t) => {
+    const { first, second } = await twoWindows(t, 'loaded-again');
+    await write(first, 'Of the first');
+    await first.goto('about:blank');
+    // The look for windows that are open waits for the test.
+    await second.addInitScript(`{
+    const query = navigator.locks.query.bind(navigator.locks);
+    navigator.locks.query = async () => {
+      const found = await query();
+      console.log('asked');
+      await new Promise((goOn) => addEventListener('go-on', goOn));
+      return found;
+    };
+  }`);
+    const asked = second.waitForEvent('console', (message) => message.text() === 'asked');
+    await second.reload();
+    await asked;
+    await first.goto(`${url}/loaded-again`);
+    await restored(first);
+    await second.evaluate("dispatchEvent(new Event('go-on'))");
+    await settled(second);
+    t.equal(await textOf(first), 'Of the first');
+    t.equal(await textOf(second), '');
+  },
+);
+
 t.test('the draft of the version that kept one for each feed is taken once', async (t) => {
   await post(`${url}/older`, 'A note');
   const { page: first } = await visit(t, browser);
@@ -489,14 +517,16 @@ t.test('where no draft was to be read, a late database keeps what was typed', as
 
 /** Drafts cannot be read in a page that has this script, until `isFailing` is false there. */
 const FAILING_READS = `Object.assign(globalThis, { isFailing: true, failures: 0 });
-  const { getAll } = IDBObjectStore.prototype;
-  IDBObjectStore.prototype.getAll = function () {
-    if (isFailing) {
-      failures += 1;
-      throw new DOMException('no', 'UnknownError');
-    }
-    return getAll.call(this);
-  };`;
+  for (const name of ['get', 'getAll']) {
+    const read = IDBObjectStore.prototype[name];
+    IDBObjectStore.prototype[name] = function (...query) {
+      if (isFailing) {
+        failures += 1;
+        throw new DOMException('no', 'UnknownError');
+      }
+      return read.apply(this, query);
+    };
+  }`;
 
 /** A window whose draft, `Before`, cannot be read since it was loaded. */
 async function unreadable(t: Test, name: string) {

@@ -269,7 +269,7 @@ for (const how of ['at once', 'once the service is in reach'])
         await send();
         await page.waitForSelector('#compose .error:has-text("is stored already")');
         await page.reload();
-        await boxIsReady(page);
+        await page.waitForSelector('.restored:has-text("Your draft of")');
         await send();
         await page.waitForSelector('#compose .error:has-text("is stored already")');
         t.same(await textsOf(feed), ['First', 'Before']);

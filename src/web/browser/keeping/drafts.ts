@@ -2,7 +2,7 @@ import { ROOT } from '../page/elements.ts';
 import { inTime } from '../page/in-time.ts';
 import { feedOfPage, forgetFeed } from './feeds.ts';
 import { forgetPosts, type SentKeys } from './outbox.ts';
-import { holdWindow, livingWindows } from './window.ts';
+import { holdWindow, livingWindows, whileGone } from './window.ts';
 
 /**
  * Drafts of notes in the browser's IndexedDB: one for each window and note, with its pictures. Keys hold no feed's name but its hash
@@ -93,12 +93,24 @@ export async function storeDraft(
 
 /** Takes the draft of this window or, if it has none, the newest one of a window that is gone, which becomes one of this window. */
 export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
-  const { drafts, files, done, window, free } = await openFree();
-  const found = free.filter(({ feed, note }) => feed === slot.feed && note === slot.note);
-  const taken = found.find((draft) => draft.window === window) ?? found[0];
-  if (taken === undefined) return oldDraft(slot);
+  const own = await takeFrom(await holdWindow(), slot);
+  if (own !== undefined) return own;
+  for (const { feed, note, window } of await freeDrafts()) {
+    if (feed !== slot.feed || note !== slot.note) continue;
+    const taken = await whileGone(window, () => takeFrom(window, slot));
+    if (taken !== undefined) return taken;
+  }
+  return oldDraft(slot);
+}
+
+/** Makes the draft of a window one of this window, and returns it; undefined if there is none. */
+async function takeFrom(window: string, slot: Slot): Promise<Draft | undefined> {
+  const own = await holdWindow();
+  const { drafts, files, done } = await open();
+  const taken = (await result(drafts.get(idOf(slot, window)))) as Stored | undefined;
+  if (taken === undefined) return undefined;
   drafts.delete(taken.id);
-  drafts.put({ ...taken, window, id: idOf(slot, window) });
+  drafts.put({ ...taken, window: own, id: idOf(slot, own) });
   const pictures = taken.pictures.map(async (picture) => {
     const request = files.get(picture.file);
     // One that cannot be read does not keep the rest of the draft back.
@@ -115,7 +127,7 @@ export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
 
 /** The drafts of edits that this window, or one that is gone, has; the newest first. */
 export async function draftedEdits(): Promise<Slot[]> {
-  const { free } = await openFree();
+  const free = await freeDrafts();
   return free.filter(({ note }) => note !== '').map(({ feed, note }) => ({ feed, note }));
 }
 
@@ -224,14 +236,14 @@ async function open() {
   };
 }
 
-/** A transaction with the drafts that this window may take: its own, and those of windows that are gone, the newest first. */
-async function openFree() {
-  const window = await holdWindow();
+/** The drafts of this window, and of windows that seem to be gone, the newest first. */
+async function freeDrafts(): Promise<Stored[]> {
+  const own = await holdWindow();
   const living = await livingWindows();
-  const opened = await open();
-  const all = (await result(opened.drafts.getAll())) as Stored[];
-  const isFree = (draft: Stored) => draft.window === window || living?.has(draft.window) === false;
-  return { ...opened, window, free: all.filter(isFree).sort((a, b) => b.at - a.at) };
+  const { drafts } = await open();
+  const all = (await result(drafts.getAll())) as Stored[];
+  const isFree = ({ window }: Stored) => window === own || living?.has(window) === false;
+  return all.filter(isFree).sort((a, b) => b.at - a.at);
 }
 
 /** Opens the database once more if its connection was closed, as browsers do when they clear data or lack memory. */

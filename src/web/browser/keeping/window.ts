@@ -22,6 +22,13 @@ export async function livingWindows(): Promise<Set<string> | undefined> {
   return new Set(held.map(({ name = '' }) => name.replace(/^window-/, '')));
 }
 
+/** Works while another window cannot open; undefined if it is open again. A reload ends for a moment what counts as its window. */
+export async function whileGone<T>(window: string, work: () => Promise<T>): Promise<T | undefined> {
+  return navigator.locks.request(lockOf(window), { ifAvailable: true }, (lock) =>
+    lock === null ? undefined : work(),
+  );
+}
+
 async function hold(): Promise<string> {
   const window = await take();
   // The lock was released when the page was left.
@@ -49,6 +56,10 @@ function lock(window: string): Promise<boolean> {
       return new Promise<void>((release) => addEventListener('pagehide', () => release(), { once: true }));
     };
     const signal = AbortSignal.timeout(RELEASED_MS);
-    navigator.locks.request(`window-${window}`, { signal }, held).catch(() => resolve(false));
+    navigator.locks.request(lockOf(window), { signal }, held).catch(() => resolve(false));
   });
+}
+
+function lockOf(window: string): string {
+  return `window-${window}`;
 }
