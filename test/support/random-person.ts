@@ -426,6 +426,11 @@ export class RandomPerson {
         );
       if (undone) return;
     }
+    await this.#mayGoWith(id);
+  }
+
+  /** The words of a note that is to be deleted. */
+  async #mayGoWith(id: string): Promise<void> {
     const { json } = await this.#feed.get(`/notes/${id}`);
     for (const word of this.#words.keys()) if (JSON.stringify(json ?? '').includes(word)) this.#mayGo(word);
   }
@@ -505,6 +510,13 @@ export class RandomPerson {
     if (this.#password !== undefined && this.#random.oneIn(3)) return this.#somebodyLocks();
     const { notes: all = [] } = (await this.#feed.list('?limit=100')).json;
     const notes = all.filter(({ attached_to }: Record<string, unknown>) => attached_to === undefined);
+    if (notes.length > 0 && this.#random.oneIn(8)) {
+      const { id } = this.#random.oneOf<{ id: string }>(notes);
+      this.#say(`somebody deletes ${id}`);
+      await this.#mayGoWith(id);
+      await this.#feed.send('DELETE', `/notes/${id}`);
+      return;
+    }
     const word = this.#word('s');
     if (notes.length === 0 || this.#random.oneIn(3)) {
       this.#say(`somebody posts ${word}`);
