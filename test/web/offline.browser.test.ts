@@ -424,6 +424,42 @@ t.test('what is taken back while a post is sent does not replace what is written
   network.loses = undefined;
 });
 
+t.test('what is taken back while a new note is sent does not go with that', async (t) => {
+  const feed = new FeedClient(url, 'take-back-sending');
+  await feed.post('Before');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${network.url}/take-back-sending`);
+  await boxIsReady(page);
+  network.loses = 'POST /take-back-sending ';
+  await write(page, 'Kept');
+  await page.waitForSelector('#waiting li');
+  const [asked, sent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [answered, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route(/\/take-back-sending\/notes\?/, async (route) => {
+    asked.resolve();
+    await answered.promise;
+    await route.fallback();
+  });
+  await page.route(`${network.url}/take-back-sending`, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    sent.resolve();
+    await held.promise;
+    await route.fallback();
+  });
+  await isRouted(page);
+  await page.click('#waiting [data-action=take-back]');
+  await asked.promise;
+  await write(page, 'New');
+  await sent.promise;
+  answered.resolve();
+  await page.waitForSelector('#toasts:has-text("Post what is in the box first")');
+  t.ok(await page.isVisible('#waiting li:has-text("Kept")'));
+  network.loses = undefined;
+  held.resolve();
+  t.ok(await eventually(async () => (await textsOf(feed)).length === 3));
+  t.same((await textsOf(feed)).sort(), ['Before', 'Kept', 'New']);
+});
+
 t.test('a password for a new feed is not kept', async (t) => {
   const { page } = await visit(t, browser);
   await read(page, `${url}/offline-protected`);

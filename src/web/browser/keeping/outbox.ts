@@ -113,12 +113,13 @@ export async function sendWaiting(key?: string): Promise<boolean> {
 /**
  * Takes a post out, so that it is not sent, unless it is stored.
  * @param mayTake asked once no post is being sent, which may take minutes
- * @param keep stores the post elsewhere; only then is it taken out, because the page may be left at any moment
+ * @param keep stores the post elsewhere, and returns whether it does; only then is it taken out, because the page may be left at any
+ *   moment
  */
 export function takeBack(
   key: string,
   mayTake: () => boolean,
-  keep: (post: WaitingPost) => Promise<unknown>,
+  keep: (post: WaitingPost) => Promise<boolean>,
 ): Promise<void> {
   return inTurn(async () => {
     const post = mayTake() ? await get<WaitingPost>(key, store) : undefined;
@@ -126,10 +127,8 @@ export function takeBack(
     // Its answer may have been lost.
     const isSent = await storedInTime(post.path, [key]);
     if (isSent) await remove(post);
-    else {
-      await keep(post);
-      await del(key, store);
-    }
+    else if (await keep(post)) await del(key, store);
+    else return;
     announce(isSent ? key : '');
   });
 }

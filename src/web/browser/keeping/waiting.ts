@@ -94,7 +94,14 @@ export function showWaiting(path: string, box: Box): void {
   }
 
   async function back(key: string): Promise<void> {
-    if (isFree()) await takeBack(key, isFree, async (post) => box.fill(await contentOf(post)));
+    if (isFree())
+      await takeBack(key, isFree, async (post) => {
+        const content = await contentOf(post);
+        // Something may have been written, and be on its way, since the post was looked for: the box is emptied when that is sent.
+        if (!isFree()) return false;
+        await box.fill(content);
+        return true;
+      });
   }
 
   function isFree(): boolean {
