@@ -686,12 +686,12 @@ async function shareTarget(): Promise<string> {
 }
 
 /** Shares a text, a link and a picture, as another app does. */
-async function share(page: Page): Promise<void> {
+async function share(page: Page, words = 'Look at this'): Promise<void> {
   const action = await shareTarget();
   await page.evaluate(`(() => {
     const form = document.createElement('form');
     Object.assign(form, { method: 'post', enctype: 'multipart/form-data', action: '${action}', hidden: true });
-    for (const [name, value] of [['title', 'A page'], ['text', 'Look at this'], ['url', 'https://example.org/x']])
+    for (const [name, value] of [['title', 'A page'], ['text', '${words}'], ['url', 'https://example.org/x']])
       form.append(Object.assign(document.createElement('input'), { name, value }));
     const bytes = Uint8Array.from(atob('${PIXEL.toString('base64')}'), (character) => character.charCodeAt(0));
     const files = new DataTransfer();
@@ -747,6 +747,22 @@ t.test('what another app shared is not forgotten before its picture is in the bo
   await page.waitForURL(`${url}/shared-slowly`);
   await page.reload();
   await page.waitForSelector('.attachments li');
+});
+
+t.test('what is shared while something else is put into a box is not forgotten', async (t) => {
+  const { page } = await visit(t, browser);
+  await read(page, `${url}/shared-first`);
+  await share(page);
+  const other = await page.context().newPage();
+  await other.goto(url);
+  await page.addInitScript(HOLD_PICTURES);
+  await page.goto(`${url}/shared-first?shared=1`);
+  t.ok(await eventually(async () => (await page.inputValue('#note-text')).startsWith('Look at this')));
+  await share(other, 'Second');
+  await page.evaluate('held.resolve()');
+  await page.waitForURL(`${url}/shared-first`);
+  await other.goto(`${url}/shared-second?shared=1`);
+  t.ok(await eventually(async () => (await other.inputValue('#note-text')).startsWith('Second')));
 });
 
 t.test('a feed that takes no pictures keeps what was shared for another one', async (t) => {

@@ -1,4 +1,4 @@
-import { forgetShared, readShared, type SharedContent } from './shared.ts';
+import { forgetIfShared, readShared, type SharedContent } from './shared.ts';
 
 const NAMES = ['text', 'title', 'tags', 'shared'];
 
@@ -15,9 +15,9 @@ export async function prefill(): Promise<SharedContent | undefined> {
 }
 
 /** Forgets what the address brought, so that loading the page again does not bring it a second time. */
-export async function forgetPrefill(): Promise<void> {
+export async function forgetPrefill(brought: SharedContent): Promise<void> {
   const url = new URL(location.href);
-  if (url.searchParams.has('shared')) await forgetShared();
+  if (url.searchParams.has('shared')) await forgetIfShared(brought);
   for (const name of NAMES) url.searchParams.delete(name);
   history.replaceState(history.state, '', url);
 }

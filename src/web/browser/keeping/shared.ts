@@ -1,4 +1,5 @@
-import { createStore, del, get, set } from 'idb-keyval';
+import { createStore, del, get, promisifyRequest, set } from 'idb-keyval';
+import { randomId } from '../page/text.ts';
 
 /** Content for the box that a link, a bookmarklet or another app has given. */
 export interface SharedContent {
@@ -7,6 +8,8 @@ export interface SharedContent {
   /** Separated by commas. */
   readonly tags: string;
   readonly files: readonly File[];
+  /** Tells what another app shared from what it shares later. */
+  readonly id?: string;
 }
 
 const KEY = 'shared';
@@ -23,6 +26,7 @@ export function keepShared(form: FormData): Promise<void> {
     text: text.includes(url) ? text : [text, url].filter(Boolean).join('\n\n'),
     tags: '',
     files,
+    id: randomId(),
   };
   return set(KEY, shared, store);
 }
@@ -34,4 +38,15 @@ export function readShared(): Promise<SharedContent | undefined> {
 
 export function forgetShared(): Promise<void> {
   return del(KEY, store);
+}
+
+/** Forgets what is in a box, in one transaction: another app may have shared something else since, which is in no box yet. */
+export function forgetIfShared({ id }: SharedContent): Promise<void> {
+  return store('readwrite', (kept) => {
+    kept.get(KEY).onsuccess = ({ target }) => {
+      const { result } = target as IDBRequest<SharedContent | undefined>;
+      if (result?.id === id) kept.delete(KEY);
+    };
+    return promisifyRequest(kept.transaction);
+  });
 }

@@ -1,5 +1,6 @@
 import { keepForLater } from '../keeping/outbox.ts';
 import { forgetPrefill, prefill } from '../keeping/prefill.ts';
+import type { SharedContent } from '../keeping/shared.ts';
 import { showWaiting } from '../keeping/waiting.ts';
 import { find, ROOT } from '../page/elements.ts';
 import { valuesOf } from '../page/fields.ts';
@@ -17,8 +18,8 @@ export function newNote(form: HTMLFormElement): Box {
   const { text, status, draft } = box;
   const path = postPath(form.dataset.feed ?? '');
   let isKept = false;
-  /** The box holds what the address brought, and the address still has it. */
-  let isBrought = false;
+  /** What the address brought, if it is in the box and the address still has it. */
+  let held: SharedContent | undefined;
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void submit();
@@ -52,16 +53,17 @@ export function newNote(form: HTMLFormElement): Box {
       return;
     }
     box.fill(brought);
-    isBrought = true;
+    held = brought;
     // The page may be left while large pictures are prepared.
     await box.pictures?.settle();
     if (await draft.changed()) await forgetBrought();
   }
 
   async function forgetBrought(): Promise<void> {
-    if (!isBrought) return;
-    isBrought = false;
-    await forgetPrefill();
+    if (held === undefined) return;
+    const brought = held;
+    held = undefined;
+    await forgetPrefill(brought);
   }
 
   /** Shows notes that had waited to be sent. */
