@@ -288,6 +288,36 @@ for (const how of ['at once', 'once the service is in reach'])
     },
   );
 
+t.test('a changed post is not sent while nobody says whether it is stored as it was', async (t) => {
+  const feed = new FeedClient(url, 'changed-unsaid');
+  await feed.post('Before');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
+  await page.goto(`${url}/changed-unsaid`);
+  await boxIsReady(page);
+  let isLost = true;
+  const notes = (address: URL) => address.pathname.endsWith('/changed-unsaid/notes');
+  await page.route(notes, (route) => route.fulfill({ status: 503 }));
+  await page.route(`${url}/changed-unsaid`, async (route) => {
+    if (route.request().method() !== 'POST' || !isLost) return route.fallback();
+    await route.fetch();
+    return route.abort();
+  });
+  await isRouted(page);
+  await write(page, 'First');
+  await page.waitForSelector('#waiting li');
+  await page.click('#waiting [data-action=take-back]');
+  await page.waitForSelector('#waiting', { state: 'hidden' });
+  isLost = false;
+  await page.fill('#note-text', 'First and second');
+  await page.press('#note-text', 'Control+Enter');
+  await page.waitForSelector('#waiting li');
+  t.same(await textsOf(feed), ['First', 'Before']);
+  await page.unroute(notes);
+  await page.click('#waiting [data-action=send]');
+  await page.waitForSelector('#waiting .error:has-text("is stored already")');
+  t.same(await textsOf(feed), ['First', 'Before']);
+});
+
 t.test('what is refused stays, and goes back into the box', async (t) => {
   const feed = new FeedClient(url, 'offline-refused');
   await feed.post('Before');

@@ -125,7 +125,7 @@ export function takeBack(
     const post = mayTake() ? await get<WaitingPost>(key, store) : undefined;
     if (post === undefined) return;
     // Its answer may have been lost.
-    const isSent = await storedInTime(post.path, [key]);
+    const isSent = await saidInTime(post.path, [key]);
     if (isSent) await remove(post);
     else if (await keep(post)) await del(key, store);
     else return;
@@ -136,12 +136,15 @@ export function takeBack(
 /** Whether a post waits or is stored, so that its draft is not needed. False if the service cannot be asked. */
 export async function isPosted(path: string, key: string): Promise<boolean> {
   const waits = get(key, store).catch(() => undefined);
-  return (await inTime(waits, LOOK_MS).catch(() => undefined)) !== undefined || storedInTime(path, [key]);
+  return (
+    (await inTime(waits, LOOK_MS).catch(() => undefined)) !== undefined ||
+    (await saidInTime(path, [key])) === true
+  );
 }
 
-/** Like `isStored`; false also if the service does not say it in time. */
-export function storedInTime(path: string, keys: readonly string[]): Promise<boolean> {
-  return inTime(isStored(path, keys), LOOK_MS).catch(() => false);
+/** Like `isStored`; undefined if the service does not say it in time. */
+export function saidInTime(path: string, keys: readonly string[]): Promise<boolean | undefined> {
+  return inTime(isStored(path, keys), LOOK_MS).catch(() => undefined);
 }
 
 /** Deletes what waits: for one path, or all. */

@@ -16,6 +16,7 @@ export interface ApiRequest {
   readonly onProgress?: ((part: number) => void) | undefined;
 }
 
+export const UNREACHED = 'The service cannot be reached. Please try again.';
 /** The status of an answer that has no JSON. */
 const NO_CONTENT = 204;
 
@@ -64,7 +65,7 @@ export function sendForEtag<T>(asked: ApiRequest): Promise<{ json: T; etag: stri
     request.open(method, path);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, headerBytes(value));
     request.upload.onprogress = ({ loaded, total }) => onProgress?.(loaded / total);
-    const failUnreached = () => fail('The service cannot be reached. Please try again.');
+    const failUnreached = () => fail(UNREACHED);
     request.onload = () => {
       const { status } = request;
       const answer = parseJson(request.responseText);

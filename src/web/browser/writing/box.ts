@@ -1,5 +1,5 @@
 import type { DraftContent, DraftPicture } from '../keeping/drafts.ts';
-import { isPosted, STORED_BEFORE, storedInTime } from '../keeping/outbox.ts';
+import { isPosted, STORED_BEFORE, saidInTime } from '../keeping/outbox.ts';
 import type { SharedContent } from '../keeping/shared.ts';
 import { find } from '../page/elements.ts';
 import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
@@ -194,16 +194,23 @@ export function writingBox(
   }
 
   /**
-   * The header of a post of what is in the box. Its draft keeps the key, so that it is posted once even if the page is left.
-   * @throws RequestFailed, once, if what was in the box when it was sent before turns out to be stored
+   * Asks whether what was in the box when it was sent before is stored. Returns false if the service does not say: then the content must
+   * not be posted yet.
+   * @throws RequestFailed, once, if it is stored
    */
-  async function keyHeader(): Promise<Record<string, string>> {
+  async function mayPost(): Promise<boolean> {
     const { formerKeys = [] } = key.now();
-    const isTold = formerKeys === toldOf;
-    if (!isTold && (await storedInTime(postPath(form.dataset.feed ?? ''), formerKeys))) {
+    if (formerKeys === toldOf) return true;
+    const isStored = await saidInTime(postPath(form.dataset.feed ?? ''), formerKeys);
+    if (isStored === true) {
       toldOf = formerKeys;
       throw new RequestFailed(STORED_BEFORE.error);
     }
+    return isStored !== undefined;
+  }
+
+  /** The header of a post of what is in the box. Its draft keeps the key, so that it is posted once even if the page is left. */
+  function keyHeader(): Record<string, string> {
     const header = key.header();
     draft.changed();
     return header;
@@ -236,6 +243,7 @@ export function writingBox(
     draft,
     hasChanges,
     keepsAll,
+    mayPost,
     keyHeader,
     formerKeys: () => key.now().formerKeys,
     discard,

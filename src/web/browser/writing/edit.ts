@@ -2,7 +2,14 @@ import { deleteDraft, draftedEdits, type Slot, takeDraft } from '../keeping/draf
 import { find, onActions, ROOT } from '../page/elements.ts';
 import { defaultOf, isChanged, noteFields, valuesOf } from '../page/fields.ts';
 import { freshPage } from '../page/fresh.ts';
-import { type ApiRequest, isRefused, isUnanswered, RequestFailed, sendForEtag } from '../page/send.ts';
+import {
+  type ApiRequest,
+  isRefused,
+  isUnanswered,
+  RequestFailed,
+  sendForEtag,
+  UNREACHED,
+} from '../page/send.ts';
 import { toast } from '../page/toast.ts';
 import { refresh } from '../reading/live.ts';
 import { showTimes } from '../reading/times.ts';
@@ -222,12 +229,13 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     const isPosted = await status.run(async (signal, onProgress) => {
       const sent = await content(true);
       if (sent?.body === undefined) throw new RequestFailed('Choose a picture to post.');
+      if (!(await box.mayPost())) throw new RequestFailed(UNREACHED);
       const { alt = '', expires = '', ...values } = valuesOf(box.fields);
       const headers = {
         ...sent.headers,
         ...noteHeaders({ ...values, expires: /^\d/.test(expires) ? expires : '' }),
         ...(alt !== '' && { 'X-Note-Alt': alt }),
-        ...(await box.keyHeader()),
+        ...box.keyHeader(),
       };
       posted = (await post({ feed, identity, headers, body: sent.body }, { signal, onProgress })).id;
       return '';

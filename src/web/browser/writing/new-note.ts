@@ -4,7 +4,7 @@ import type { SharedContent } from '../keeping/shared.ts';
 import { showWaiting } from '../keeping/waiting.ts';
 import { find, ROOT } from '../page/elements.ts';
 import { valuesOf } from '../page/fields.ts';
-import { forFeed, isRefused, isUnanswered, RequestFailed } from '../page/send.ts';
+import { forFeed, isRefused, isUnanswered, RequestFailed, UNREACHED } from '../page/send.ts';
 import { toast } from '../page/toast.ts';
 import { refresh } from '../reading/live.ts';
 import { type Box, writingBox } from './box.ts';
@@ -97,13 +97,16 @@ export function newNote(form: HTMLFormElement): Box {
     async function send(signal: AbortSignal, onProgress?: (part: number) => void): Promise<string> {
       const { feed = '', identity = '' } = form.dataset;
       const password = form.querySelector<HTMLInputElement>('[name=password]')?.value ?? '';
+      const mayPost = await box.mayPost();
       const headers = {
         ...noteHeaders(valuesOf(box.fields)),
         ...(password !== '' && { 'X-Feed-Password': password }),
-        ...(await box.keyHeader()),
+        ...box.keyHeader(),
       };
       find<HTMLElement>(form, '.outdated').hidden = true;
       try {
+        // What is kept for later asks again before it is sent.
+        if (!mayPost) throw new RequestFailed(UNREACHED);
         await post({ feed, identity, headers, body: body! }, { signal, onProgress });
       } catch (error) {
         if (isUnanswered(error) && !signal.aborted) {
