@@ -213,6 +213,34 @@ t.test('an edit is good in light, in dark and on a phone', async (t) => {
   }
 });
 
+t.test('the edit that was asked for last is the one that opens', async (t) => {
+  const { json: one } = await post(`${url}/two-edits`, 'One');
+  const { json: two } = await post(`${url}/two-edits`, 'Two');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${url}/two-edits`);
+  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route(one.url, async (route) => {
+    asked.resolve();
+    await held.promise;
+    await route.fallback();
+  });
+  await isRouted(page);
+  await page.click('article:has-text("One") summary');
+  await page.click('article:has-text("One") [data-action=edit]');
+  await asked.promise;
+  await edit(page, 'Two');
+  await page.fill('#edit-text', 'Two, changed');
+  const answered = page.waitForResponse(one.url);
+  held.resolve();
+  await (await answered).finished();
+  await settled(page);
+  t.equal(await page.locator('article .box').count(), 1);
+  await page.click('article:has-text("Two") .primary');
+  await page.waitForSelector('article:focus:has-text("Two, changed")');
+  t.equal((await ask(`${url}/api/v1/feeds/two-edits/notes/${two.id}`)).json.content, 'Two, changed');
+  await edit(page, 'One');
+});
+
 t.test('nothing went wrong beside what users see', async (t) => {
   t.same([...faults.violations, ...faults.errors], []);
 });

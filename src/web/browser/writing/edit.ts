@@ -25,6 +25,8 @@ const OFFERED_MS = 15_000;
 
 /** The edit that is open: one at a time. */
 let open: { readonly box: Box; readonly close: () => void } | undefined;
+/** How many edits were asked for: only the last of them opens. */
+let asked = 0;
 
 /**
  * Opens the box in an article, in place of the text, and fills it with the note as the service has it now. The article has the
@@ -40,9 +42,12 @@ export async function editNote(article: HTMLElement, url: string): Promise<void>
   }
   open?.close();
   article.dataset.editing = '';
+  asked += 1;
+  const mine = asked;
   const { status, form } = await freshForm(url);
-  if (form !== undefined) return start(article, url, form);
+  if (form !== undefined && mine === asked) return start(article, url, form);
   delete article.dataset.editing;
+  if (mine !== asked) return;
   toast(
     status === 404 ? 'This note was deleted meanwhile.' : 'The note cannot be read now. Please try again.',
   );
