@@ -1,10 +1,11 @@
 /** What somebody else changed while a page was open, with two windows of Chromium: nothing is overwritten unseen or lost. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { isRouted, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { isRouted, isUsable, PHONE, settled, startBrowser, visit } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
-import { start } from '../support/service.ts';
+import { ask, start } from '../support/service.ts';
 import { zipOf } from '../support/zips.ts';
 
 const browser = await startBrowser(t);
@@ -106,6 +107,28 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     await page.click('[data-action=theirs]');
     await page.waitForSelector('article:focus:has-text("Their text")');
     t.equal((await now()).content, 'Their text');
+  });
+
+  const thirdEdits = (address: string) =>
+    ask(address, { method: 'PUT', headers: { 'content-type': 'text/markdown' }, body: 'Third text' });
+
+  t.test('nor by a second click on what was chosen', async (t) => {
+    const { note, now } = await bothEdit(feed, 'feed', 'Text', { '#edit-text': 'Their text' });
+    await page.fill('#edit-text', 'My text');
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.changed:focus');
+    await thirdEdits(note.url);
+    await page.click('[data-action=mine]');
+    const isShown = async () => (await page.inputValue('#edit-theirs')) === 'Third text';
+    t.ok(await eventually(isShown));
+    await page.waitForSelector('article .primary:enabled');
+    for (const button of ['mine', 'theirs'])
+      await page.dispatchEvent(`[data-action=${button}]`, 'click', { detail: 2 });
+    await settled(page);
+    t.equal(await page.inputValue('#edit-text'), 'My text');
+    await page.click('[data-action=theirs]');
+    await page.waitForSelector('article:focus:has-text("Third text")');
+    t.equal((await now()).content, 'Third text');
   });
 
   t.test('titles', async (t) => {

@@ -118,10 +118,10 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   open = edit;
   onActions(form, {
     close: leave,
-    theirs: () => void finish('Theirs was kept.'),
-    mine: () => form.requestSubmit(),
-    repost: () => void repost(),
-    leave: () => void finish('The note is gone.'),
+    theirs: chosen(() => void finish('Theirs was kept.')),
+    mine: chosen(() => form.requestSubmit()),
+    repost: chosen(() => void repost()),
+    leave: chosen(() => void finish('The note is gone.')),
   });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
@@ -131,6 +131,13 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     box.fields[0]!.focus();
     if (!isBack) text?.setSelectionRange(text.value.length, text.value.length);
   });
+
+  /** What to do after somebody else has changed the note: not by the second click of a double click, which may meet another change. */
+  function chosen(run: () => void): (event: MouseEvent) => void {
+    return ({ detail }) => {
+      if (detail <= 1) run();
+    };
+  }
 
   /** What the note is like, as far as this edit knows. */
   function basisOf() {
