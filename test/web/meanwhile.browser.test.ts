@@ -131,6 +131,21 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     t.equal((await now()).content, 'Third text');
   });
 
+  t.test('nor by keys that are held down', async (t) => {
+    const { now } = await bothEdit(feed, 'feed', 'Text', { '#edit-text': 'Their text' });
+    await page.fill('#edit-text', 'My text');
+    await page.keyboard.down('Control');
+    await page.keyboard.down('Enter');
+    await page.waitForSelector('.meanwhile.changed:focus');
+    await page.waitForSelector('article .primary:enabled');
+    await page.keyboard.down('Enter');
+    await page.keyboard.up('Enter');
+    await page.keyboard.up('Control');
+    await page.click('[data-action=theirs]');
+    await page.waitForSelector('article:focus:has-text("Their text")');
+    t.equal((await now()).content, 'Their text');
+  });
+
   t.test('titles', async (t) => {
     const { now } = await bothEdit(feed, 'feed', 'Text', { '#edit-title': 'Theirs' });
     await page.fill('#edit-title', 'Mine');

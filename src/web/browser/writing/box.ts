@@ -70,7 +70,8 @@ export function writingBox(
   form.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
-      form.requestSubmit();
+      // Keys that are held down would confirm unread what the page says, such as a conflict.
+      if (!event.repeat) form.requestSubmit();
     } else if (event.key === 'Escape' && !event.isComposing) options.onEscape();
   });
   form.addEventListener('paste', (event) => {
