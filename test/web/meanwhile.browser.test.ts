@@ -146,6 +146,30 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     t.equal((await now()).content, 'Their text');
   });
 
+  t.test('theirs is not called kept while mine is being saved in its place', async (t) => {
+    const { note, now } = await bothEdit(feed, 'feed', 'Text', { '#edit-text': 'Their text' });
+    await page.fill('#edit-text', 'My text');
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.changed:focus');
+    const [stored, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const api = `${url}/api/v1/feeds/both-edit/notes/${note.id}`;
+    await page.context().route(api, async (route) => {
+      const response = await route.fetch();
+      stored.resolve();
+      await answered.promise;
+      await route.fulfill({ response }).catch(() => {});
+    });
+    await isRouted(page);
+    await page.click('[data-action=mine]');
+    await stored.promise;
+    await page.click('[data-action=theirs]');
+    await settled(page);
+    answered.resolve();
+    await page.waitForSelector('#toasts:has-text("Saved.")');
+    await page.context().unroute(api);
+    t.equal((await now()).content, 'My text');
+  });
+
   t.test('titles', async (t) => {
     const { now } = await bothEdit(feed, 'feed', 'Text', { '#edit-title': 'Theirs' });
     await page.fill('#edit-title', 'Mine');

@@ -132,10 +132,13 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     if (!isBack) text?.setSelectionRange(text.value.length, text.value.length);
   });
 
-  /** What to do after somebody else has changed the note: not by the second click of a double click, which may meet another change. */
+  /**
+   * What to do after somebody else has changed the note: not by the second click of a double click, which may meet another change, and not
+   * while something else that was chosen is being sent.
+   */
   function chosen(run: () => void): (event: MouseEvent) => void {
     return ({ detail }) => {
-      if (detail <= 1) run();
+      if (detail <= 1 && form.ariaBusy !== 'true') run();
     };
   }
 
