@@ -648,6 +648,24 @@ t.test('an edit that is saved before its draft is back shows the draft first', a
   t.equal(await first.inputValue('#edit-text'), 'Words');
 });
 
+t.test('an edit that is saved takes no words while its draft is deleted', async (t) => {
+  const { first, second } = await twoWindows(t, 'saved-slowly');
+  await editFirst(first, 'saved-slowly');
+  await first.fill('#edit-text', 'Words');
+  const isKeptEdit = async () => (await storage(first)).includes('Words');
+  t.ok(await eventually(isKeptEdit));
+  await second.evaluate(HOLD_DRAFTS);
+  await first.focus('#edit-text');
+  await first.keyboard.press('Control+Enter');
+  const feed = new FeedClient(url, 'saved-slowly');
+  t.ok(await eventually(async () => (await feed.list()).json.notes[0].content === 'Words'));
+  await first.waitForSelector('#edit-text:not([readonly])');
+  await first.keyboard.type(' and more');
+  t.equal(await first.inputValue('#edit-text'), 'Words');
+  await second.evaluate('isHeld = false');
+  await first.waitForSelector('article:focus:has-text("Words")');
+});
+
 t.test('a window to whose page somebody goes back counts as open again', async (t) => {
   await post(`${url}/kept-page`, 'A note');
   const { page } = await visit(t, browser, { serviceWorkers: 'block' });

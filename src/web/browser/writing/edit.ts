@@ -285,6 +285,8 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
 
   /** Shows the note as it is now in place of the edit. */
   async function finish(sentence: string): Promise<void> {
+    // What is typed from now on would be in no note and no draft.
+    form.inert = true;
     box.close();
     await draft.clear();
     // Not sooner, because the list replaces a note that nobody edits.
