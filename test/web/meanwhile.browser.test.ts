@@ -1,7 +1,7 @@
 /** What somebody else changed while a page was open, with two windows of Chromium: nothing is overwritten unseen or lost. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { isRouted, isUsable, PHONE, settled, startBrowser, visit } from '../support/browser.ts';
+import { boxIsReady, isRouted, isUsable, PHONE, settled, startBrowser, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
@@ -553,6 +553,30 @@ t.test('a feed goes out as a zip and comes back in', async (t) => {
   await page.setInputFiles('#import input', zip);
   await page.waitForSelector('#import .error:text("changed meanwhile")');
   t.equal((await feed.get()).status, 404, 'a stale page makes no feed');
+});
+
+t.test('a note that was deleted and imported again stays', async (t) => {
+  const feed = new FeedClient(url, 'imported-again');
+  await feed.post('Imported again');
+  const { page } = await visit(t, browser);
+  await page.goto(`${url}/imported-again/settings`);
+  const download = page.waitForEvent('download');
+  await page.click('a[download]');
+  const zip = await (await download).path();
+  await page.goto(`${url}/imported-again`);
+  await page.click('article summary');
+  await page.click('article [data-action=delete]');
+  await page.waitForSelector('#toasts:has-text("Deleted.")');
+  await page.goto(`${url}/imported-again/settings`);
+  const texts = async () => (await feed.list()).json.notes.length;
+  t.ok(await eventually(async () => (await texts()) === 0));
+  await page.setInputFiles('#import input', zip);
+  await page.waitForSelector('#import .status:text("1 imported")');
+  await page.goto(`${url}/imported-again`);
+  await boxIsReady(page);
+  await settled(page);
+  t.ok(await page.isVisible('article:has-text("Imported again")'));
+  t.equal(await texts(), 1);
 });
 
 t.test('nothing went wrong beside what users see', async (t) => {

@@ -1,6 +1,7 @@
 import { explain } from '../../words.ts';
 import { find, onActions } from '../page/elements.ts';
 import { forFeed, send, uploadStatus } from '../page/send.ts';
+import { LEFT, take } from '../reading/left-deletions.ts';
 
 /** What the service did with a zip. */
 interface Imported {
@@ -25,7 +26,10 @@ input.addEventListener('change', async () => {
   refusals.hidden = true;
   await status.run(async (signal, onProgress) => {
     const headers = { 'Content-Type': 'application/zip', ...forFeed(identity) };
-    return show(await send<Imported>({ method: 'POST', path, headers, body, signal, onProgress }));
+    const done = await send<Imported>({ method: 'POST', path, headers, body, signal, onProgress });
+    // A note that was deleted before may be back as it was, and is not deleted once more.
+    if (done.imported > 0) take(LEFT);
+    return show(done);
   });
 });
 

@@ -1,31 +1,16 @@
-import { feedOfPage } from '../keeping/feeds.ts';
 import { ROOT } from '../page/elements.ts';
 import { isUnanswered, RequestFailed, send } from '../page/send.ts';
 import { LOGGING_OUT } from '../page/service.ts';
 import { type Toast, toast } from '../page/toast.ts';
+import { type Deletion, FEED, HANDED_OVER, LEFT, leave, take } from './left-deletions.ts';
 import { refresh } from './live.ts';
 import { focusBeside, type NoteList } from './note-list.ts';
 import { showDays } from './times.ts';
 
 /** How long a deletion can be undone. */
 const UNDO_MS = 10_000;
-/** sessionStorage key: notes that were deleted on their own pages; the page of their feed offers to undo it. */
-const HANDED_OVER = 'deleting';
-/** sessionStorage key: deletions whose page was left. The feed's next page checks them, because the service may have been out of reach. */
-const LEFT = 'deletions';
 const CHANGED = 'The note was changed meanwhile, so it is not deleted.';
 const UNANSWERED = 'The service did not answer, so the note may still exist. Please try again.';
-
-interface Deletion {
-  /** Tells the pages of other feeds that it is not theirs. */
-  readonly feed: string;
-  /** Of the note. */
-  readonly id: string;
-  /** Of the note as the page showed it. */
-  readonly etag: string;
-}
-
-const FEED = feedOfPage();
 
 /** Deletions that are carried out when their toasts end or the page is left. */
 const pending = new Map<Deletion, Toast>();
@@ -130,29 +115,6 @@ function onDelete(deleteNote: (note: HTMLElement) => void): void {
     const note = button?.closest<HTMLElement>('.note');
     if (note) deleteNote(note);
   });
-}
-
-/** Stores deletions for the next page of this feed. Throws if storage is blocked. */
-function leave(key: string, deletions: Iterable<Deletion>): void {
-  sessionStorage.setItem(key, JSON.stringify([...leftUnder(key), ...deletions]));
-}
-
-/** Takes the deletions that other pages of this feed have left. */
-function take(key: string): Deletion[] {
-  const all = leftUnder(key);
-  const own = all.filter(({ feed }) => feed === FEED);
-  if (own.length > 0)
-    sessionStorage.setItem(key, JSON.stringify(all.filter((deletion) => !own.includes(deletion))));
-  return own;
-}
-
-/** The deletions that pages of all feeds have left. */
-function leftUnder(key: string): Deletion[] {
-  try {
-    return [...JSON.parse(sessionStorage.getItem(key) ?? '[]')];
-  } catch {
-    return [];
-  }
 }
 
 /** Spares a note that somebody else has changed before it was deleted. */

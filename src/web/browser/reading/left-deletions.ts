@@ -1,0 +1,42 @@
+import { feedOfPage } from '../keeping/feeds.ts';
+
+// Deletions that one page leaves to the next one of its window.
+
+/** sessionStorage key: notes that were deleted on their own pages; the page of their feed offers to undo it. */
+export const HANDED_OVER = 'deleting';
+/** sessionStorage key: deletions whose page was left. The feed's next page checks them, because the service may have been out of reach. */
+export const LEFT = 'deletions';
+
+export interface Deletion {
+  /** Tells the pages of other feeds that it is not theirs. */
+  readonly feed: string;
+  /** Of the note. */
+  readonly id: string;
+  /** Of the note as the page showed it. */
+  readonly etag: string;
+}
+
+export const FEED = feedOfPage();
+
+/** Stores deletions for the next page of this feed. Throws if storage is blocked. */
+export function leave(key: string, deletions: Iterable<Deletion>): void {
+  sessionStorage.setItem(key, JSON.stringify([...leftUnder(key), ...deletions]));
+}
+
+/** Takes the deletions that other pages of this feed have left. */
+export function take(key: string): Deletion[] {
+  const all = leftUnder(key);
+  const own = all.filter(({ feed }) => feed === FEED);
+  if (own.length > 0)
+    sessionStorage.setItem(key, JSON.stringify(all.filter((deletion) => !own.includes(deletion))));
+  return own;
+}
+
+/** The deletions that pages of all feeds have left. */
+function leftUnder(key: string): Deletion[] {
+  try {
+    return [...JSON.parse(sessionStorage.getItem(key) ?? '[]')];
+  } catch {
+    return [];
+  }
+}
