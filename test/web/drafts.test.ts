@@ -681,6 +681,37 @@ t.test('a window to whose page somebody goes back counts as open again', async (
   t.ok(await eventually(isOpen));
 });
 
+/** The page is left and kept by the browser, which may show it again. */
+async function putAside(page: Page): Promise<void> {
+  const id = await page.evaluate<string>("sessionStorage.getItem('window')");
+  await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
+  const isGone = () =>
+    page.evaluate<boolean>(
+      `navigator.locks.query().then(({ held }) => !held.some(({ name }) => name === 'window-${id}'))`,
+    );
+  if (!(await eventually(isGone))) throw new Error('the window still counts as open');
+}
+
+const showAgain = (page: Page) =>
+  page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+
+t.test(
+  'a window and its copy have drafts of their own, if the copy was opened while the page was left',
+  async (t) => {
+    const { first, second } = await twoWindows(t, 'copied-aside');
+    await boxIsReady(first);
+    const id = await first.evaluate<string>("sessionStorage.getItem('window')");
+    await putAside(first);
+    await second.evaluate(`sessionStorage.setItem('window', '${id}')`);
+    await second.reload();
+    await boxIsReady(second);
+    await write(second, 'Of the copy');
+    await showAgain(first);
+    await write(first, 'Of the first');
+    t.match(await storage(first), 'Of the copy');
+  },
+);
+
 t.test('a page with a running upload asks before it is left; one whose draft is kept does not', async (t) => {
   const { page, dialogs } = await visit(t, browser, { says: 'yes' });
   await page.goto(`${url}/two-windows`);

@@ -9,9 +9,16 @@ const RELEASED_MS = 1_000;
 
 let id: Promise<string> | undefined;
 
+// The lock was released when the page was left. Listens first, so that whoever else listens meets a window that is held again.
+addEventListener('pageshow', ({ persisted }) => {
+  if (!persisted || id === undefined) return;
+  id = id.then(holdAgain);
+  id.catch(() => {});
+});
+
 /** The id of this window, which counts as open from now on until the page is left. */
 export function holdWindow(): Promise<string> {
-  id ??= hold();
+  id ??= take();
   return id;
 }
 
@@ -29,18 +36,19 @@ export async function whileGone<T>(window: string, work: () => Promise<T>): Prom
   );
 }
 
-async function hold(): Promise<string> {
-  const window = await take();
-  // The lock was released when the page was left.
-  addEventListener('pageshow', ({ persisted }) => persisted && void lock(window));
-  return window;
-}
-
 /** Takes the lock of this window; returns its id. */
 async function take(): Promise<string> {
   const known = sessionStorage.getItem(KEY);
   // A copy of a window, as "Duplicate tab" makes, begins with the id of the first.
-  if (known !== null && (await lock(known))) return known;
+  return known === null ? make() : holdAgain(known);
+}
+
+/** Takes the lock of a window again; if a copy of the window has taken it meanwhile, this one gets another id. */
+async function holdAgain(window: string): Promise<string> {
+  return (await lock(window)) ? window : make();
+}
+
+async function make(): Promise<string> {
   const made = randomId();
   sessionStorage.setItem(KEY, made);
   await lock(made);
