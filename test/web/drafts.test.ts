@@ -695,6 +695,24 @@ async function putAside(page: Page): Promise<void> {
 const showAgain = (page: Page) =>
   page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
 
+t.test('whoever goes back to a page has its draft unless another window took it', async (t) => {
+  const { first, second } = await twoWindows(t, 'aside');
+  await write(first, 'Once');
+  await putAside(first);
+  await second.reload();
+  await restored(second);
+  t.equal(await textOf(second), 'Once');
+  await showAgain(first);
+  t.ok(await eventually(async () => (await textOf(first)) === ''));
+  await settled(first);
+  t.equal(await textOf(first), '');
+  await write(first, 'Another');
+  await putAside(first);
+  await showAgain(first);
+  await restored(first);
+  t.equal(await textOf(first), 'Another');
+});
+
 t.test(
   'a window and its copy have drafts of their own, if the copy was opened while the page was left',
   async (t) => {

@@ -55,6 +55,12 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     box.isSending() || box.holdsMore() || (box.content() !== undefined && (isDirty || !isSafe || isBroken));
   guards.add(guard);
 
+  // While the browser had put the page aside, its window counted as gone: another one may have taken the draft.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (!persisted || !guards.has(guard) || guard() || box.content() === undefined) return;
+    box.discard();
+    void restore();
+  });
   form.addEventListener('focusin', readAgain);
   find(line, 'button').addEventListener('click', () => {
     line.hidden = true;
