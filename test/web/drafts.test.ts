@@ -666,6 +666,43 @@ t.test('an edit that is saved takes no words while its draft is deleted', async 
   await first.waitForSelector('article:focus:has-text("Words")');
 });
 
+t.test(
+  'an edit that was cancelled while it met a conflict leaves the draft of the next one alone',
+  async (t) => {
+    const { json: note } = await post(`${url}/cancelled`, 'A note');
+    const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
+    await editFirst(page, 'cancelled');
+    await page.fill('#edit-text', 'First words');
+    await ask(note.url, { method: 'PUT', headers: { 'content-type': 'text/markdown' }, body: 'Theirs' });
+    const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(
+      note.url,
+      async (route) => {
+        asked.resolve();
+        await held.promise;
+        await route.fallback();
+      },
+      { times: 1 },
+    );
+    await isRouted(page);
+    await page.click('article .primary');
+    await asked.promise;
+    await page.click('article [data-action=close]');
+    await page.waitForSelector('article .box', { state: 'detached' });
+    await page.click('article summary');
+    await page.click('article a.edit');
+    await page.fill('#edit-text', 'Second words');
+    const isKeptEdit = async () => (await storage(page)).includes('Second words');
+    t.ok(await eventually(isKeptEdit));
+    const answered = page.waitForResponse(note.url);
+    held.resolve();
+    await (await answered).finished();
+    await settled(page);
+    await page.reload();
+    t.ok(await isKeptEdit());
+  },
+);
+
 t.test('a window to whose page somebody goes back counts as open again', async (t) => {
   await post(`${url}/kept-page`, 'A note');
   const { page } = await visit(t, browser, { serviceWorkers: 'block' });

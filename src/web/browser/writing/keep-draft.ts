@@ -69,7 +69,9 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   });
 
   /** Keeps what is in the box now. Returns, once it is written, whether it is kept. */
-  function changed(): Promise<boolean> {
+  async function changed(): Promise<boolean> {
+    // The stored draft may be that of the next edit of the note by now.
+    if (!guards.has(guard)) return false;
     readAgain();
     return keep();
   }
