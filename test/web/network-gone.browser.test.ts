@@ -303,6 +303,28 @@ t.test('an edit with a new picture is saved', async (t) => {
   }
 });
 
+t.test('a picture that somebody else added meanwhile is not taken for the one that broke off', async (t) => {
+  const { page, proxy, feed } = await walk(t, 'edit-pictures');
+  const { id } = (await feed.list()).json.notes[0];
+  await choose(page, 'First', 'edit');
+  await page.locator('article input[type=file]').setInputFiles(LARGE);
+  await page.waitForSelector('.attachments li');
+  proxy.cutIn('upload', `PUT /api/v1/feeds/${feed.name}/notes/${id} `);
+  await page.focus('#edit-text');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('article .error:has-text("cannot be reached")');
+  const theirs = new FormData();
+  theirs.append('text', new Blob(['First\n\n![](theirs.png)'], { type: 'text/markdown' }), 'note.md');
+  theirs.append('file', new Blob([picture('png', 1_000)], { type: 'image/png' }), 'theirs.png');
+  const { status } = await ask(`${service.url}/${feed.name}/${id}`, { method: 'PUT', body: theirs });
+  t.equal(status, 200);
+  await proxy.mend();
+  await page.focus('#edit-text');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('.meanwhile.changed:focus');
+  t.equal(await page.locator('.attachments li').count(), 1);
+});
+
 t.test('an edit of a note that is gone is posted as a new one', async (t) => {
   const { page, proxy, feed } = await walk(t, 'edit-posted');
   const { id } = (await feed.list()).json.notes[0];

@@ -7,6 +7,7 @@ import {
   isRefused,
   isUnanswered,
   RequestFailed,
+  send,
   sendForEtag,
   UNREACHED,
 } from '../page/send.ts';
@@ -22,6 +23,13 @@ import { replacement } from './replacement.ts';
 
 /** How long an edit is offered, ms. */
 const OFFERED_MS = 15_000;
+
+/** A picture of a note, as the API lists it. */
+interface StoredPicture {
+  readonly name?: string;
+  readonly size: number;
+  readonly attached_to?: string;
+}
 
 /** The edit that is open: one at a time. */
 let open: { readonly box: Box; readonly close: () => void } | undefined;
@@ -218,7 +226,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     // `basis` stays as it was, because the person has not chosen yet: if the page is left now, the restored draft meets the conflict again.
     const isThere = await takeInTheirs(form, url);
     draft.changed();
-    if (isThere && isUnsure && isStored(before)) return false;
+    if (isThere && isUnsure && isStored(before) && (await arePicturesStored())) return false;
     showMeanwhile(form, isThere ? 'changed' : 'deleted');
     return true;
   }
@@ -236,6 +244,22 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     const added = pictures.filter(({ name }) => !sent.includes(pictureReference(name, '').slice(2))).length;
     const stored = withoutNames(text.defaultValue).replace(new RegExp(`(\\s*!\\[\\]){${added}}$`), '');
     return text.defaultValue !== before && stored.trimEnd() === withoutNames(sent).trimEnd();
+  }
+
+  /**
+   * Whether the service has pictures of this note with the names and sizes of those here: somebody else may have added others. False if
+   * it does not say, because the next Save would overwrite what was not shown.
+   */
+  async function arePicturesStored(): Promise<boolean> {
+    const pictures = box.pictures?.now() ?? [];
+    if (pictures.length === 0) return true;
+    const notesPath = `${ROOT}/api/v1/feeds/${feed}/notes?limit=100`;
+    const request = { method: 'GET', path: notesPath } as const;
+    const answer = await send<{ notes: StoredPicture[] }>(request).catch(() => undefined);
+    const stored = answer?.notes.filter(({ attached_to }) => attached_to === id) ?? [];
+    return pictures.every(({ name, file }) =>
+      stored.some((other) => other.name === name && other.size === file.size),
+    );
   }
 
   /** Posts what was written as a note of its own, because the note that it was for is gone. */
