@@ -410,6 +410,25 @@ t.test('a post is tried again though the service was in reach all the time', asy
   await page.waitForSelector('article:has-text("Kept")');
 });
 
+t.test('a picture that is taken back shows its alternative text when words come to it', async (t) => {
+  const feed = new FeedClient(url, 'picture-back');
+  await feed.post('Before');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${network.url}/picture-back`);
+  await boxIsReady(page);
+  await page.setInputFiles('.pictures input', { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL });
+  await page.fill('#compose .attachments .alt', 'A dot');
+  network.loses = 'POST /picture-back ';
+  await page.press('#note-text', 'Control+Enter');
+  await page.waitForSelector('#waiting li');
+  await page.click('[data-action=take-back]');
+  await page.waitForSelector('#waiting', { state: 'hidden' });
+  network.loses = undefined;
+  t.equal(await page.inputValue('#note-text'), '![A dot](dot.png)');
+  await write(page, 'Words');
+  await page.waitForSelector('article:has-text("Words") img[alt="A dot"]');
+});
+
 t.test('what is taken back in one window is not called sent in another', async (t) => {
   await new FeedClient(url, 'two-windows').post('Before');
   const { page } = await visit(t, browser);

@@ -1,3 +1,4 @@
+import type { DraftContent } from '../keeping/drafts.ts';
 import { keepForLater } from '../keeping/outbox.ts';
 import { forgetPrefill, prefill } from '../keeping/prefill.ts';
 import type { SharedContent } from '../keeping/shared.ts';
@@ -8,6 +9,7 @@ import { forFeed, isRefused, isUnanswered, RequestFailed, UNREACHED } from '../p
 import { toast } from '../page/toast.ts';
 import { refresh } from '../reading/live.ts';
 import { type Box, writingBox } from './box.ts';
+import { pictureReference } from './file-name.ts';
 import { noteBody } from './note-body.ts';
 import { explainOutdated } from './outdated.ts';
 import { noteHeaders, post, postPath } from './post.ts';
@@ -27,7 +29,7 @@ export function newNote(form: HTMLFormElement): Box {
   showWaiting(path, {
     isEmpty: () => !box.hasChanges(),
     fill(content) {
-      box.restore(content);
+      box.restore(withReference(content));
       text!.focus();
       return draft.changed();
     },
@@ -140,4 +142,12 @@ export function newNote(form: HTMLFormElement): Box {
       form.classList.remove('open');
     }
   }
+}
+
+/** A picture that was posted alone is shown in the text again, like one that is added, because words may come to it. */
+function withReference(content: DraftContent): DraftContent {
+  const { fields, pictures } = content;
+  const [only, ...others] = pictures;
+  if (only === undefined || others.length > 0 || fields.text !== '') return content;
+  return { ...content, fields: { ...fields, text: pictureReference(only.name, only.alt) } };
 }
