@@ -185,21 +185,35 @@ export class Access {
    * @throws Refusal as `requireWriter`, but not `not_found`; `blocked`
    */
   async requirePoster(caller: Caller, text: string): Promise<NamedFeed> {
-    const { storage, reservedFeeds, reservedPassword } = this.#parts;
+    const { storage } = this.#parts;
     const name = await this.requireName(caller, text);
+    const feed = await this.feedOfPost(caller, name, 'feedToPost');
+    await this.writes.count(caller.client);
+    // The storage decides; this spares the body.
+    if (feed?.isBlocked ?? (await storage.records.find('name', [name])).length > 0) throw nameBlocked();
+    return { name, feed };
+  }
+
+  /**
+   * The feed that takes a post to that name; undefined if the post makes it.
+   * @param look how the feed is looked up
+   * @throws Refusal as `requireFeedPassword`; `reserved_feed`
+   */
+  async feedOfPost(
+    caller: Caller,
+    name: FeedName,
+    look: 'feed' | 'feedToPost' = 'feed',
+  ): Promise<Feed | undefined> {
+    const { storage, reservedFeeds, reservedPassword } = this.#parts;
     const isReserved = reservedFeeds.has(name);
     if (isReserved && reservedPassword === undefined) throw reservedFeed();
-    const known = await storage.feedToPost(name);
-    const feed = await this.#unlock(caller, known).catch((cause) => {
+    const feed = await this.#unlock(caller, await storage[look](name)).catch((cause) => {
       throw isReserved && cause instanceof Refusal && cause.code === 'auth' ? reservedFeed() : cause;
     });
     // Reserved feeds exist from the start with `reservedPassword`; nobody creates one by a post.
     if (isReserved && feed?.passwordHash === undefined) throw reservedFeed();
     refuseLaterRoute(name, feed);
-    await this.writes.count(caller.client);
-    // The storage decides; this spares the body.
-    if (feed?.isBlocked ?? (await storage.records.find('name', [name])).length > 0) throw nameBlocked();
-    return { name, feed };
+    return feed;
   }
 
   /** The feed of that name; refuses as `requireFeedPassword`, and `reserved_feed`. */

@@ -16,7 +16,7 @@ import type { Submission } from './submission.ts';
 
 interface PostingParts extends ReadIdRules {
   readonly storage: Storage;
-  readonly access: Pick<Access, 'namedFeed'>;
+  readonly access: Pick<Access, 'feedOfPost'>;
   readonly passwords: Passwords;
   readonly preparation: Preparation;
   readonly limits: FeedLimits;
@@ -131,7 +131,7 @@ export class Posting {
         if (target.kind === 'new') record({ name: 'feed created', feed: name }, caller);
         return written;
       }
-      const feed = await access.namedFeed(caller, name);
+      const feed = await access.feedOfPost(caller, name);
       target = await this.target({ ...admitted, feed }, caller);
     }
     throw new Refusal('busy', 'The feed changes too often. Try again in a moment.');

@@ -2,12 +2,14 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { ROUTE_NAMES } from '../../src/feeds/names.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { operate, WITH_OPERATOR } from '../support/operator.ts';
 import { picture } from '../support/pictures.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 import { type Refused, refusesAll } from '../support/refused.ts';
 import { ask, start, tempDir } from '../support/service.ts';
 
@@ -210,6 +212,25 @@ t.test('one that was deleted is there again after the next start, with its link'
     );
     t.equal((await editor(service.url).delete()).status, 204);
   }
+});
+
+t.test('a post that was on its way when one was deleted does not make it, with another link', async (t) => {
+  const service = await start(t, WITH_PASSWORD);
+  const editor = new FeedClient(service.url, 'gazette', { 'x-feed-password': 'editors only' });
+  const connection = await RawConnection.open(service.port);
+  t.teardown(() => connection.close());
+  const fields = 'Host: test\r\nX-Feed-Password: editors only\r\nContent-Type: text/markdown\r\n';
+  connection.send(`POST /gazette HTTP/1.1\r\n${fields}Content-Length: 9\r\n\r\nlate`);
+  await delay(100);
+  t.equal((await editor.delete()).status, 204);
+  connection.send(' news');
+  t.match(await connection.response(), { status: 400, body: /reserved_feed/ });
+  t.equal((await editor.get()).status, 404);
+  const again = await service.restart();
+  t.match(await new FeedClient(again.url, 'gazette', { 'x-feed-password': 'editors only' }).post(), {
+    status: 201,
+    json: { read_url: `${again.url}/r/gazette/feed.xml` },
+  });
 });
 
 t.test(
