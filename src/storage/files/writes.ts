@@ -229,7 +229,7 @@ async function whileKept<T>(
   const holder = index.holderOf(readId) ?? (retired.has(readId) ? null : undefined);
   const isKept = index.reserve(name, readId);
   try {
-    return await step({ now: Date.now(), readIdHolder: holder, feeds: index.size });
+    return await step({ now: Date.now(), readIdHolder: holder });
   } finally {
     if (isKept) index.unreserve(name, readId);
   }
@@ -237,9 +237,10 @@ async function whileKept<T>(
 
 async function decideNew(parts: WriteParts, command: Command, state: StateOfStep): Promise<Done | undefined> {
   const { index, rules } = parts;
-  const { bytes } = index;
+  // Counted only now, because a post with pictures may have waited before.
+  const { size: feeds, bytes } = index;
   const isNameBlocked = index.isClosed(command.name);
-  const effects = decide(command, { ...state, feed: undefined, isNameBlocked, bytes }, rules);
+  const effects = decide(command, { ...state, feed: undefined, isNameBlocked, feeds, bytes }, rules);
   if (effects === undefined) return undefined;
   const { byteCount } = effects.feed;
   index.making += 1;
