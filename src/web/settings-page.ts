@@ -255,9 +255,10 @@ function listing({ listed }: Feed, refused: Refused | undefined, path: string): 
 function readIdForms(site: Site, readId: string, refused: Refused | undefined, path: string): Html {
   const action = `${path}/details`;
   const asks = problemOf(refused, 'sure');
+  const chosen = refused?.form.get('read_id') ?? '';
   if (asks !== undefined)
     return html`<div class="ask" role="alert" tabindex="-1" autofocus>
-${changeLinks(action, refused?.form.get('read_id') ?? '', html`<a class="button" href="${path}/settings#sharing">Keep them</a>`)}
+${changeLinks({ action, readId, chosen }, html`<a class="button" href="${path}/settings#sharing">Keep them</a>`)}
 </div>`;
   const hint = 'Changing it changes the links. The current links stop working.';
   // The button belongs to another form, so that the field beside it is not sent.
@@ -273,17 +274,23 @@ ${form(action, fields)}
 <form id="random" method="post" action="${action}"></form>
 </div>
 <dialog id="change-links" aria-labelledby="change-links-heading">
-${changeLinks(action, '', html`<button formmethod="dialog" autofocus>Keep them</button>`)}
+${changeLinks({ action, readId, chosen: '' }, html`<button formmethod="dialog" autofocus>Keep them</button>`)}
 </dialog>`;
 }
 
-/** @param keep what leaves the links as they are */
-function changeLinks(action: string, readId: string, keep: Html): Html {
+/**
+ * @param readId the one that the page shows
+ * @param keep what leaves the links as they are
+ */
+function changeLinks(
+  { action, readId, chosen }: { readonly action: string; readonly readId: string; readonly chosen: string },
+  keep: Html,
+): Html {
   const fields = html`<h2 id="change-links-heading">Change all links?</h2>
 <p>All links of this feed that were shared stop working at once and for good: its page, the pages of its notes, and RSS. Whoever
  follows it has to be told the new link. The notes stay.</p>
-<input type="hidden" name="sure" value="1"><input type="hidden" name="read_id" value="${readId}">
-<p class="actions"><button class="danger">Change all links</button> ${keep}</p>`;
+<input type="hidden" name="sure" value="1"><input type="hidden" name="read_id" value="${chosen}">
+${shownValue('read_id', readId)}<p class="actions"><button class="danger">Change all links</button> ${keep}</p>`;
   return sectionForm('sharing', action, fields);
 }
 

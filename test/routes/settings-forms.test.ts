@@ -20,6 +20,13 @@ async function newFeed(headers: Record<string, string> = {}) {
   return { name, owner, browser: new Browser(url) };
 }
 
+/** The hidden fields of the form of a page that has a certain text. */
+function hiddenFields(page: string, text: string): Record<string, string> {
+  const form = page.split('<form ').find((one) => one.split('</form>')[0]!.includes(text)) ?? '';
+  const fields = form.split('</form>')[0]!.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
+  return Object.fromEntries([...fields].map(([, name, value]) => [name, value]));
+}
+
 t.test('a form changes what is in it, and nothing else', async (t) => {
   const { name, owner, browser } = await newFeed();
   const before = (await owner.get()).json;
@@ -99,6 +106,23 @@ t.test('another read id is asked for twice, because it ends all links', async (t
   const reply = await browser.submit(`/${name}/details`, sure);
   t.equal(reply.headers.get('location'), `/${name}/settings?saved=1&section=sharing`);
   t.not((await owner.get()).json.read_url, readUrl);
+});
+
+t.test('links that were changed since the page was shown are not changed once more', async (t) => {
+  const { name, owner, browser } = await newFeed();
+  const page = (await browser.visit(`/${name}/settings`)).text;
+  const asked = (await browser.submit(`/${name}/details`, { read_id: '' })).text;
+  await owner.set({ title: 'Old title', read_id: `${name}-shared` });
+  for (const shown of [page, asked]) {
+    const fields = hiddenFields(shown, 'name="sure"');
+    t.match(await browser.submit(`/${name}/details`, fields), {
+      status: 412,
+      text: /changed to [^<]*-shared/,
+    });
+  }
+  t.equal(readIdIn((await owner.get()).json.read_url), `${name}-shared`);
+  const again = hiddenFields((await browser.visit(`/${name}/settings`)).text, 'name="sure"');
+  t.equal((await browser.submit(`/${name}/details`, again)).status, 303);
 });
 
 t.test('the page says in its section what was saved, and opens there', async (t) => {
