@@ -83,6 +83,8 @@ async function deleteFeed(
 ): Promise<Answer> {
   const sentence = 'Type the name of the feed exactly as it is.';
   if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
+  // The feed that the page showed may be gone, and another one may have its name.
+  if ((form.get('identity') ?? feedIdentity(feed)) !== feedIdentity(feed)) throw otherFeed();
   await onRefusal(
     () => access.change(caller, feed, () => settings.remove(feed, caller)),
     (refusal) => {
@@ -91,6 +93,12 @@ async function deleteFeed(
     },
   );
   return deleted(exchange, feed.name);
+}
+
+function otherFeed(): Refusal {
+  const sentence =
+    'The feed of this name is another one now, or has other links. Look at it before you delete it.';
+  return new Refusal('changed', sentence, { field: 'name' });
 }
 
 /** A form that is sent again shows the same page. */

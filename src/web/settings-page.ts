@@ -57,7 +57,7 @@ export function settingsPage(site: Site, settings: SettingsPage): string {
     transfer: transfer(site, settings),
     ...(feed.passwordHash !== undefined && { privacy: privacy(refused, path) }),
     ...(site.tier && { license: license(site, site.tier, settings, path) }),
-    danger: deletion(refused, path),
+    danger: deletion(settings, path),
   };
   const shown = Object.entries(contents) as [SectionId, Html][];
   const sections = html`${shown.map(([id, content]) => section(id, content, id === saved))}`;
@@ -335,9 +335,10 @@ ${sectionForm('license', `${path}/license`, attach)}
 ${feed.license !== undefined && sectionForm('license', `${path}/license`, detach)}`;
 }
 
-function deletion(refused: Refused | undefined, path: string): Html {
+function deletion({ identity, refused }: SettingsPage, path: string): Html {
   const label = 'Type the name of the feed to delete it';
   const fields = html`${settingField(refused, '', { name: 'name', label, attributes: html`${EXACT} required` })}
+<input type="hidden" name="identity" value="${identity}">
 <p class="actions"><button class="danger">Delete this feed</button></p>`;
   return html`<p>Deleting the feed removes all its notes and pictures for good, and its read link stays empty for ever.</p>
 ${form(`${path}/delete`, fields)}`;

@@ -190,6 +190,23 @@ t.test('a deletion that is sent twice shows the same page', async (t) => {
   t.equal((await browser.submit(`/${name}/details`, {})).status, 404);
 });
 
+t.test('a page of a feed that is gone deletes no other one of its name', async (t) => {
+  const { name, owner, browser } = await newFeed();
+  const fields = {
+    name,
+    ...hiddenFields((await browser.visit(`/${name}/settings`)).text, 'Delete this feed'),
+  };
+  const deletion = () => browser.submit(`/${name}/delete`, fields);
+  t.equal((await deletion()).headers.get('location'), '/?deleted=1');
+  await owner.post('of somebody else');
+  const refused = await deletion();
+  t.match(refused, { status: 412, text: /name="name"[^\n]*role="alert">The feed of this name/ });
+  t.equal((await owner.list()).json.notes.length, 1);
+  const seen = { name, ...hiddenFields(refused.text, 'Delete this feed') };
+  t.equal((await browser.submit(`/${name}/delete`, seen)).status, 303);
+  t.equal((await owner.get()).status, 404);
+});
+
 t.test('of a locked feed, the forms are its unlock form and change nothing', async (t) => {
   const { name, owner, browser } = await newFeed({ 'x-feed-password': 'ours' });
   for (const path of [`/${name}/details`, `/${name}/delete`]) {
