@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import type { Feed } from '../feeds/feed.ts';
-import { optionalExpiry } from '../feeds/keeping.ts';
 import type { Note } from '../feeds/note.ts';
-import { oneLine, refuseAlt, TITLE_LENGTH } from '../feeds/text.ts';
 import type { Answer } from '../http/answer.ts';
 import type { NamedRequest } from '../read/reader.ts';
 import { feedJson } from '../read/views/feed-json.ts';
@@ -191,7 +189,7 @@ export const FEED_TOOLS = [
   }),
 ];
 
-/** Two operations of the API, but one write: validates the second before running the first. */
+/** Two operations of the API, but one write: all of it is done or nothing. */
 async function editNote(
   { editing, reader }: ToolParts,
   feed: Feed,
@@ -200,13 +198,9 @@ async function editNote(
 ): Promise<object> {
   const shown = ({ note }: { readonly note: Note }) => reader.changedNote(note, feed, base);
   if (markdown === undefined) return shown(await editing.change(feed, id, { title, alt, expires }, caller));
-  if (title !== undefined) oneLine('title', title, TITLE_LENGTH);
-  optionalExpiry(expires);
-  refuseAlt('md', alt);
   const submission = submissionOfNote({ type: 'md', meta: { tags: [] } }, new TextEncoder().encode(markdown));
-  const replaced = await editing.replace(feed, id, submission, caller);
-  if (title === undefined && expires === undefined) return shown(replaced);
-  return shown(await editing.change(feed, id, { title, expires }, caller));
+  const changes = { title, alt, expires };
+  return shown(await editing.replace(feed, id, submission, caller, undefined, changes));
 }
 
 function pageOf({ limit, before, tag }: z.infer<z.ZodObject<typeof PAGE>>) {

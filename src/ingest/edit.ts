@@ -9,7 +9,7 @@ import { existing, notFound, Refusal } from '../refusals.ts';
 import type { JsonBodies } from '../schemas.ts';
 import type { Storage, Written } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
-import { type OfNote, toFeed } from '../writing/command.ts';
+import { type Describe, type OfNote, toFeed } from '../writing/command.ts';
 import type { FeedLimits } from '../writing/limits.ts';
 import type { Preparation } from './preparation.ts';
 import type { Submission } from './submission.ts';
@@ -43,9 +43,10 @@ export class Editing {
   }
 
   /**
-   * Replaces only the bytes of a note. A form may add pictures to a text.
+   * Replaces the bytes of a note, and what else changes with them. A form may add pictures to a text.
    * @param ifMatch see `OfFeed`
-   * @throws Refusal as for the body of a post; `unsupported_type` also for another type than the note's; `not_found`, `changed`
+   * @throws Refusal as for the body of a post; `unsupported_type` also for another type than the note's; `invalid_request`,
+   * `not_found`, `changed`
    */
   async replace(
     feed: Feed,
@@ -53,15 +54,16 @@ export class Editing {
     submission: Submission,
     caller: Caller,
     ifMatch?: IfMatch,
+    changes?: JsonBodies['NoteChanges'],
   ): Promise<Replaced> {
     const { preparation, storage, limits, record } = this.#parts;
+    const describe = changes && checkedChanges(changes);
     const prepared = await preparation.prepare(submission, caller);
     const content = prepared.text ?? prepared.pictures[0]!;
     const { pixels } = content.meta;
     const notes = prepared.text ? prepared.pictures : [];
-    const replaced = await preparation.store(prepared, () =>
-      storage.write({ kind: 'replace', ...toNote(feed, id, ifMatch), content, pixels, notes, limits }),
-    );
+    const command = { ...toNote(feed, id, ifMatch), content, pixels, describe, notes, limits };
+    const replaced = await preparation.store(prepared, () => storage.write({ kind: 'replace', ...command }));
     const edited = this.#recordEdit(replaced, caller);
     for (const { type, bytes } of notes)
       record({ name: 'note posted', feed: feed.name, kind: type, size: bytes.length }, caller);
@@ -79,12 +81,7 @@ export class Editing {
     const { title, alt, tags, expires } = changes;
     if ([title, alt, tags, expires].every((value) => value === undefined))
       throw new Refusal('invalid_request', 'There is nothing to change: give title, alt, tags or expires.');
-    const meta = {
-      title: title && oneLine('title', title, TITLE_LENGTH),
-      alt: alt && oneLine('alt', alt, ALT_LENGTH),
-      tags: tags && validTags(tags),
-      expires: expires === undefined ? undefined : (optionalExpiry(expires) ?? 0),
-    };
+    const meta = checkedChanges(changes);
     const command = { kind: 'describe', ...toNote(feed, id, ifMatch), meta } as const;
     return this.#recordEdit(await this.#parts.storage.write(command), caller);
   }
@@ -102,6 +99,16 @@ export class Editing {
     this.#parts.record({ name: 'note edited', feed: feed.name, kind: note.type, size: note.size }, caller);
     return { feed, note };
   }
+}
+
+/** @throws Refusal `invalid_request` */
+function checkedChanges({ title, alt, tags, expires }: JsonBodies['NoteChanges']): Describe['meta'] {
+  return {
+    title: title && oneLine('title', title, TITLE_LENGTH),
+    alt: alt && oneLine('alt', alt, ALT_LENGTH),
+    tags: tags && validTags(tags),
+    expires: expires === undefined ? undefined : (optionalExpiry(expires) ?? 0),
+  };
 }
 
 /** @throws Refusal `not_found` for an id that no note can have */

@@ -57,12 +57,14 @@ export interface Import extends Omit<OfFeed, 'target'> {
   readonly limits: FeedLimits;
 }
 
-/** Gives a note other bytes of the same type; everything else of it stays. */
+/** Gives a note other bytes of the same type; everything else of it stays unless the command says otherwise. */
 export interface Replace extends OfNote {
   readonly kind: 'replace';
   readonly content: NoteContent;
   /** Of the new picture, if its header has them. Those of the old one go: they would seem right if both have as many bytes. */
   readonly pixels?: NoteMeta['pixels'];
+  /** What changes beside the bytes at the same time. */
+  readonly describe?: Describe['meta'] | undefined;
   /** New notes that come with it: the change is made with all of them or not at all. */
   readonly notes: readonly NewNote[];
   readonly limits: FeedLimits;

@@ -274,9 +274,9 @@ function decideEdit(
   refuseUnlessMatching(command.ifMatch, () => noteEtag(note, feed));
   switch (command.kind) {
     case 'replace': {
-      const { content, pixels, notes, limits } = command;
+      const { content, pixels, describe, notes, limits } = command;
       const limitsNow = roomOf(limits, feed, state, rules);
-      const { pixels: _, ...others } = note.meta;
+      const { pixels: _, ...others } = describe ? described(note, describe, now) : note.meta;
       const meta = pixels ? { ...others, pixels } : others;
       return replacement(feed, note, { content, meta, others: notes, now }, limitsNow);
     }
