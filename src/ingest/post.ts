@@ -114,11 +114,14 @@ export class Posting {
     notes: readonly NewNote[],
     caller: Caller,
   ): Promise<Written> {
-    const { storage, limits } = this.#parts;
-    const { name, feed } = admitted;
+    const { storage, access, limits } = this.#parts;
+    const { name, feed, condition } = admitted;
     const command = { kind: 'import', name, target, notes, limits } as const;
-    if (feed !== undefined) return existing(await storage.write({ ...command, ...toFeed(feed) }), 'feed');
-    return this.#store(command, admitted, caller);
+    if (feed === undefined) return this.#store(command, admitted, caller);
+    const written = await storage.write({ ...command, target: { ...target, ...toFeed(feed).target } });
+    if (written === undefined && condition)
+      refuseUnlessBelieved(condition, await access.feedOfPost(caller, name));
+    return existing(written, 'feed');
   }
 
   async #store(command: Post | Import, admitted: AdmittedPost, caller: Caller): Promise<Written> {
@@ -148,8 +151,13 @@ export class Posting {
     if (condition) refuseUnlessBelieved(condition, feed);
     if (feed !== undefined) {
       if (password !== undefined && feed.passwordHash === undefined) throw notProtected();
-      // By its key, because another one may have its name by the time of the write.
-      return { kind: 'existing', passwordHash: feed.passwordHash, key: condition && feed.key };
+      // By its key, because another one may have its name by the time of the write, and the feed other links.
+      return {
+        kind: 'existing',
+        passwordHash: feed.passwordHash,
+        key: condition && feed.key,
+        readId: condition?.identities && feed.readId,
+      };
     }
     if (readId instanceof Refusal) throw readId;
     const passwordHash =

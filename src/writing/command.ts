@@ -6,12 +6,14 @@ import type { FeedLimits } from './limits.ts';
 
 /**
  * The feed that a write was allowed for. The write finds no feed if meanwhile another feed got its name, or the feed another
- * password.
+ * password, or another read id than one that is given.
  */
 export interface ExistingFeed {
   readonly kind: 'existing';
   /** Any feed of the name and password unless given. */
   readonly key?: string | undefined;
+  /** Any read id unless given. */
+  readonly readId?: ReadId | undefined;
   readonly passwordHash: string | undefined;
 }
 

@@ -393,8 +393,10 @@ function roomOf(limits: FeedLimits, feed: Feed, { bytes = 0 }: State, rules: Wri
   return { ...limitsOf(limits, feed, rules.isLicenseValid), instanceBytes };
 }
 
-function isMeant({ key, passwordHash }: Feed, target: ExistingFeed): boolean {
-  return (target.key === undefined || target.key === key) && target.passwordHash === passwordHash;
+function isMeant({ key, readId, passwordHash }: Feed, target: ExistingFeed): boolean {
+  const isOther = target.key !== undefined && target.key !== key;
+  const hasOtherLinks = target.readId !== undefined && target.readId !== readId;
+  return !isOther && !hasOtherLinks && target.passwordHash === passwordHash;
 }
 
 function isPicture(file: NoteFile): boolean {

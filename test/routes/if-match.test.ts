@@ -1,14 +1,17 @@
 /** Writes under a condition: `If-Match`, and what a post believes of its feed. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { feedIdentity } from '../../src/writing/etags.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { picture } from '../support/pictures.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 import { ask, type Reply, start } from '../support/service.ts';
+import { zipOf } from '../support/zips.ts';
 
-const { url, dir } = await start(t);
+const { url, port, dir } = await start(t);
 const ON_FILES = { skip: (process.env.SERVICE_STORAGE ?? 'fs') !== 'fs' && 'only files are changed by hand' };
 const MD = { 'content-type': 'text/markdown' };
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -142,6 +145,29 @@ t.test('the record of a feed', async (t) => {
   t.equal((await client.with({ 'if-none-match': set.headers.get('etag')! }).get()).status, 304);
   isChanged(t, await client.with({ 'if-match': first }).delete());
   t.equal((await client.with({ 'if-match': set.headers.get('etag')! }).delete()).status, 204);
+});
+
+t.test('a post whose feed gets other links while it arrives is not for that feed', async (t) => {
+  const zip = zipOf([{ name: 'late.md' }]);
+  for (const [path, type, body] of [
+    ['/notes', 'text/markdown', Buffer.from('late')],
+    ['/import', 'application/zip', zip],
+  ] as const) {
+    const client = new FeedClient(url, `crane-late${path.replace('/', '-')}`);
+    const { json } = await client.post();
+    const identity = feedIdentity({ readId: readIdIn(json.read_url) as never });
+    const connection = await RawConnection.open(port);
+    t.teardown(() => connection.close());
+    const fields = `Host: test\r\nIf-Match: "${identity}"\r\nContent-Type: ${type}\r\n`;
+    const target = new URL(client.record).pathname + path;
+    connection.send(`POST ${target} HTTP/1.1\r\n${fields}Content-Length: ${body.length}\r\n\r\n`);
+    connection.send(body.subarray(0, 2));
+    await delay(100);
+    t.equal((await client.send('PATCH', '', '{"read_id":""}')).status, 200);
+    connection.send(body.subarray(2));
+    t.match(await connection.response(), { status: 412, body: /"changed"/ }, path);
+    t.equal((await client.list()).json.notes.length, 1);
+  }
 });
 
 t.test('a post says which feed it is for', async (t) => {
