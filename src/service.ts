@@ -353,17 +353,22 @@ function createReader(
   { storage, cache, pools }: Foundation,
   { renderer, site, licensing }: Pick<OperationParts, 'site' | 'licensing'> & { readonly renderer: Renderer },
 ): Reader {
-  storage.onChange(({ readIds }) => {
+  const files = new FileBodies(storage, cache.largestEntry);
+  storage.onChange(({ readIds, removed, isUnnamed }) => {
+    if (removed || isUnnamed) files.forgetHashes();
     for (const readId of readIds) cache.drop(readId);
   });
-  storage.onFreshness?.((isFresh) => cache.setEnabled(isFresh));
+  storage.onFreshness?.((isFresh) => {
+    files.forgetHashes();
+    cache.setEnabled(isFresh);
+  });
   return new Reader({
     storage,
     matches: new Matches(pools),
     cache,
     renderer,
     views: new ViewMaker(pools.checks),
-    files: new FileBodies(storage, cache.largestEntry),
+    files,
     serviceTitle: title,
     site,
     hubs,

@@ -28,7 +28,7 @@ export class FileBodies {
   readonly #largestKept: number;
   /** Bytes of the files that are being loaded. */
   #loading = 0;
-  readonly #hashes = new LRUCache<string, string>({ max: REMEMBERED_HASHES });
+  #hashes = rememberedHashes();
 
   /** @param largestKept up to this size a file is loaded in whole to be kept, bytes */
   constructor(storage: Pick<Storage, 'stat'>, largestKept: number) {
@@ -36,16 +36,23 @@ export class FileBodies {
     this.#largestKept = largestKept;
   }
 
+  /** Call it if notes may have been removed: an import can bring them back with the same dates, and other bytes. */
+  forgetHashes(): void {
+    this.#hashes = rememberedHashes();
+  }
+
   /** @throws Refusal `not_found` when there is no such file */
   async build(readId: ReadId, file: NoteFile, type: string): Promise<CacheableView> {
+    // Those of now, because what is hashed below may be forgotten meanwhile.
+    const hashes = this.#hashes;
     const stored = existing(await this.#storage.stat({ readId }, file), 'note');
     const { size, modifiedAt, sha256, expires } = stored;
     const version = `${readId} ${file} ${size} ${modifiedAt}`;
-    const known = sha256 ?? this.#hashes.get(version);
+    const known = sha256 ?? hashes.get(version);
     // Bytes that have to be hashed and may be kept are read once.
     const bytes = known === undefined ? await this.#load(stored) : undefined;
     const etag = known ?? (await (bytes ? hashOf(bytes) : hashOfFile(stored)));
-    if (known === undefined) this.#hashes.set(version, etag);
+    if (known === undefined) hashes.set(version, etag);
     const { until, cacheControl } = lifetimeOf([expires], FILE_TERMS);
     const representation = new Representation({
       body: stored,
@@ -77,6 +84,10 @@ export class FileBodies {
       this.#loading -= size;
     });
   }
+}
+
+function rememberedHashes(): LRUCache<string, string> {
+  return new LRUCache({ max: REMEMBERED_HASHES });
 }
 
 /** Off the event loop: WebCrypto hashes on its own threads. */

@@ -423,3 +423,17 @@ t.test('a feed goes from backend to backend and stays the same', async (t) => {
   });
   await roundTrip(t, ['fs', 'sqlite', 'postgres', 'fs']);
 });
+
+t.test('a note that comes back with other bytes and its old date is not taken for the old one', async (t) => {
+  const service = await start(t);
+  const bring = (bytes: string) => send(service, 'magpie', zipOf([{ name: 'plan.md', bytes }]));
+  t.equal((await bring('Meet at 7, key 1234')).json.imported, 1);
+  const client = new FeedClient(service.url, 'magpie');
+  const [{ file_url: address }] = (await client.list()).json.notes;
+  const before = await ask(address);
+  t.equal((await client.send('DELETE', '/notes/plan')).status, 204);
+  t.equal((await ask(address)).status, 404);
+  t.equal((await bring('Meet at 8, no key..')).json.imported, 1);
+  const headers = { 'if-none-match': before.headers.get('etag')! };
+  t.match(await ask(address, { headers }), { status: 200, text: 'Meet at 8, no key..' });
+});
