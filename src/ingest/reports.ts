@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { NoteIds } from '../feeds/ids.ts';
 import { isNoteId } from '../feeds/names.ts';
 import { oneLine } from '../feeds/text.ts';
@@ -33,6 +34,8 @@ interface Report extends Reported {
 export class Reports {
   readonly #records: OperatorRecords;
   readonly #ids = new NoteIds();
+  /** One after the other, because each counts those before it. */
+  readonly #inTurn = pLimit(1);
 
   constructor(records: OperatorRecords) {
     this.#records = records;
@@ -48,16 +51,18 @@ export class Reports {
   }
 
   /**
-   * Stores a report that was checked.
+   * Stores a report that was checked. Several processes may each store one too many.
    * @throws Refusal `busy` if too many are open
    */
-  async add(report: Reported): Promise<void> {
-    if ((await this.#records.count('report')) >= MAX_OPEN)
-      throw new Refusal('busy', 'There are too many open reports: please try again later.', {
-        retryAfter: FULL_RETRY_SECONDS,
-      });
-    const value = JSON.stringify(report);
-    await this.#records.add({ kind: 'report', key: this.#ids.next(), value, at: Date.now() });
+  add(report: Reported): Promise<void> {
+    return this.#inTurn(async () => {
+      if ((await this.#records.count('report')) >= MAX_OPEN)
+        throw new Refusal('busy', 'There are too many open reports: please try again later.', {
+          retryAfter: FULL_RETRY_SECONDS,
+        });
+      const value = JSON.stringify(report);
+      await this.#records.add({ kind: 'report', key: this.#ids.next(), value, at: Date.now() });
+    });
   }
 
   /**

@@ -1,9 +1,11 @@
 /** Reports by readers, on an instance that takes them itself. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { Browser } from '../support/cookie-browser.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { operate, WITH_OPERATOR } from '../support/operator.ts';
-import { ask, post, start } from '../support/service.ts';
+import { ask, post, start, tempDir } from '../support/service.ts';
 
 t.setTimeout(600_000);
 
@@ -143,3 +145,21 @@ t.test('behind a proxy with a path, addresses of the public side are understood'
     t.match(await operate(url, 'DELETE', `/reports/${report.id}`), { status: 204 });
   }
 });
+
+t.test(
+  'no more reports wait than may, however many come at once',
+  { skip: (process.env.SERVICE_STORAGE ?? 'fs') !== 'fs' },
+  async (t) => {
+    const dir = await tempDir(t);
+    const report = JSON.stringify({ target: TARGET, reason: 'Spam', contact: '' });
+    const lines = Array.from({ length: 9_998 }, (_, i) => JSON.stringify({ id: `old-${i}`, report }));
+    await writeFile(join(dir, '.reports'), `${lines.join('\n')}\n`);
+    const { url } = await start(t, PROXIED, dir);
+    const sent = Array.from({ length: 20 }, () =>
+      new Browser(url).submit('/report', { target: url + TARGET, reason: 'Spam' }),
+    );
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    t.equal(statuses.filter((status) => status === 303).length, 2);
+    t.equal(statuses.filter((status) => status === 503).length, 18);
+  },
+);
