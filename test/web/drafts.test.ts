@@ -849,6 +849,40 @@ t.test('the draft of an edit whose note was deleted can be written anew', async 
   t.notMatch(await storage(page), /Half writ/);
 });
 
+t.test('what is written anew does not go with a note that is being sent', async (t) => {
+  const { first, second } = await twoWindows(t, 'anew-sent');
+  const { json: note } = await post(`${url}/anew-sent`, 'As it was');
+  await editFirst(first, 'anew-sent');
+  await first.fill('#edit-text', 'Half writ');
+  t.ok(await eventually(async () => (await storage(first)).includes('Half writ')));
+  await ask(note.url, { method: 'DELETE' });
+  await first.goto(`${url}/anew-sent`);
+  await boxIsReady(first);
+  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await first.route(`${url}/anew-sent`, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    asked.resolve();
+    await held.promise;
+    await route.fallback();
+  });
+  await isRouted(first);
+  const offer = await first.waitForSelector('#toasts :text("Write it anew")');
+  await second.evaluate(HOLD_DRAFTS);
+  await offer.click();
+  await first.fill('#note-text', 'Meanwhile');
+  await first.keyboard.press('Control+Enter');
+  await asked.promise;
+  await second.evaluate('isHeld = false');
+  await isKept(first, 'Meanwhile');
+  await first.waitForSelector('#toasts:has-text("Post what is in the box first")');
+  held.resolve();
+  await first.waitForSelector('#toasts:has-text("Posted.")');
+  await first.reload();
+  await first.click('#toasts :text("Write it anew")');
+  await isKept(first, 'Half writ');
+  t.equal(await textOf(first), 'Half writ');
+});
+
 t.test('the draft of an edit of a note that the page does not show leads to it', async (t) => {
   const { json: note } = await post(`${url}/edited-old`, 'As it was');
   const { page } = await visit(t, browser);

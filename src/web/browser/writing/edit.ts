@@ -94,11 +94,13 @@ function offerAnew(form: HTMLFormElement, slot: Slot): void {
 /** Puts the draft of an edit whose note is gone into the box for new notes. */
 async function putAnew(form: HTMLFormElement, slot: Slot): Promise<void> {
   const box = boxFor(form);
-  if (box === undefined || box.hasChanges()) {
+  const isFree = () => box?.hasChanges() === false;
+  const draft = isFree() ? await takeDraft(slot) : undefined;
+  // Something may have been written, and be on its way, while the draft was read: the box is emptied when that is sent.
+  if (box === undefined || !isFree()) {
     toast('Post what is in the box first, or clear it.');
     return;
   }
-  const draft = await takeDraft(slot);
   if (draft === undefined) return;
   // When the note would have expired says nothing of a new one.
   const { expires: _, ...fields } = draft.fields;
