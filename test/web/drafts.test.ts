@@ -12,7 +12,7 @@ import {
 } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
-import { PIXEL } from '../support/pictures.ts';
+import { PIXEL, picture } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
 const browser = await startBrowser(t);
@@ -881,6 +881,43 @@ t.test('what is written anew does not go with a note that is being sent', async 
   await first.click('#toasts :text("Write it anew")');
   await isKept(first, 'Half writ');
   t.equal(await textOf(first), 'Half writ');
+});
+
+t.test('an alternative text is written anew, too', async (t) => {
+  const { page } = await visit(t, browser);
+  await post(`${url}/anew-alt`, 'Another');
+  for (const [isReplaced, text, alts] of [
+    [true, '', ['It shows a dot']],
+    [false, 'It shows a dot', []],
+  ] as const) {
+    const { json: note } = await post(`${url}/anew-alt`, PIXEL, { 'content-type': 'image/png' });
+    await page.goto(note.url);
+    await page.click('article summary');
+    await page.click('article a.edit');
+    await page.fill('#edit-alt', 'It shows a dot');
+    if (isReplaced)
+      await page.setInputFiles('#edit-replacement', {
+        name: 'dot.png',
+        mimeType: 'image/png',
+        buffer: picture('png', 1_000),
+      });
+    t.ok(
+      await eventually(
+        async () =>
+          /It shows/.test(await storage(page)) && isReplaced === /dot\.png/.test(await storage(page)),
+      ),
+    );
+    await ask(note.url, { method: 'DELETE' });
+    await page.goto(`${url}/anew-alt`);
+    await page.click('#toasts :text("Write it anew")');
+    await page.waitForSelector('.restored, #compose.open');
+    t.ok(await eventually(async () => (await storage(page)).includes('"note":""')));
+    t.equal(await textOf(page), text);
+    const rows = await page.locator('.attachments .alt').all();
+    t.same(await Promise.all(rows.map((row) => row.inputValue())), alts);
+    await page.click('#compose .primary');
+    await page.waitForSelector('#toasts:has-text("Posted.")');
+  }
 });
 
 t.test('the draft of an edit of a note that the page does not show leads to it', async (t) => {

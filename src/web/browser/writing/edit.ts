@@ -103,8 +103,11 @@ async function putAnew(form: HTMLFormElement, slot: Slot): Promise<void> {
   }
   if (draft === undefined) return;
   // When the note would have expired says nothing of a new one.
-  const { expires: _, ...fields } = draft.fields;
-  box.restore({ fields, pictures: draft.pictures, ...formerOnly(draft) });
+  const { expires: _, alt = '', ...fields } = draft.fields;
+  // The note was a picture if it has an alternative text. Without another picture, that is all there is to tell.
+  const pictures = draft.pictures.map((picture) => ({ ...picture, alt: picture.alt || alt }));
+  const text = fields.text ?? (pictures.length === 0 ? alt : '');
+  box.restore({ fields: { ...fields, text }, pictures, ...formerOnly(draft) });
   box.text!.focus();
   if (await box.draft.changed()) await deleteDraft(slot);
 }
