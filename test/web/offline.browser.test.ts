@@ -841,6 +841,27 @@ const IS_DRAFTED = `new Promise((done) => {
   };
 })`;
 
+t.test('logging out asks before it forgets what another app shared', async (t) => {
+  const closed = await start(t, { SERVICE_PASSWORD: 'let us in' });
+  const { page } = await visit(t, browser);
+  await page.goto(`${closed.url}/login?next=/inside`);
+  await page.fill('[name=password]', 'let us in');
+  await page.press('[name=password]', 'Enter');
+  await page.waitForURL(`${closed.url}/inside`);
+  await read(page, `${closed.url}/inside`);
+  await page.evaluate(`(async () => {
+    const body = new FormData();
+    body.append('text', 'Look at this');
+    await fetch('/api/share', { method: 'POST', body });
+  })()`);
+  await page.click('.visitor button');
+  await page.waitForURL(/\/log/);
+  t.equal(page.url(), `${closed.url}/logout`);
+  await page.click('text=Stay');
+  await page.goto(`${closed.url}/inside?shared=1`);
+  t.ok(await eventually(async () => (await page.inputValue('#note-text')) === 'Look at this'));
+});
+
 t.test('an address fills the box, but never over a draft', async (t) => {
   const { page, ...faults } = await visit(t, browser);
   const query = new URLSearchParams({ text: 'Given\n\ntext', title: 'A title', tags: 'a, b' });

@@ -1,7 +1,7 @@
 import { inTime } from '../page/in-time.ts';
 import { hasDrafts } from './drafts.ts';
 import { forgetPosts, waiting } from './outbox.ts';
-import { forgetShared } from './shared.ts';
+import { forgetShared, readShared } from './shared.ts';
 
 /** What this browser keeps of the instance: drafts, the list of feeds, pages to read without a network. */
 
@@ -10,11 +10,11 @@ const OWN = /^(deleting|deletions|draft|feeds|leaving|note-feed)/;
 /** Logging out waits no longer for a database that another window uses; it is deleted when that window closes. */
 const PATIENCE_MS = 1_000;
 
-/** Whether this browser keeps text that is not posted: drafts, or posts that wait; true if it does not say in time. */
+/** Whether this browser keeps what is not posted: drafts, posts that wait, or what another app shared; true if it does not say in time. */
 export async function keepsDrafts(): Promise<boolean> {
-  const found = Promise.all([hasDrafts().catch(() => false), waiting()]);
+  const found = Promise.all([hasDrafts().catch(() => false), waiting(), readShared().catch(() => undefined)]);
   return inTime(found, PATIENCE_MS).then(
-    ([hasAny, posts]) => hasAny || posts.length > 0,
+    ([hasAny, posts, shared]) => hasAny || posts.length > 0 || shared !== undefined,
     () => true,
   );
 }
