@@ -579,6 +579,34 @@ t.test('a note that was deleted and imported again stays', async (t) => {
   t.equal(await texts(), 1);
 });
 
+t.test('a note that was deleted long ago and imported by somebody else stays', async (t) => {
+  const feed = new FeedClient(url, 'imported-elsewhere');
+  await feed.post('Imported elsewhere');
+  const address = `${url}/imported-elsewhere`;
+  const { page } = await visit(t, browser);
+  const { page: other } = await visit(t, browser);
+  await page.clock.install();
+  await other.goto(`${address}/settings`);
+  const download = other.waitForEvent('download');
+  await other.click('a[download]');
+  const zip = await (await download).path();
+  await page.goto(address);
+  await page.click('article summary');
+  await page.click('article [data-action=delete]');
+  await page.waitForSelector('#toasts:has-text("Deleted.")');
+  await page.goto(`${url}/`);
+  const texts = async () => (await feed.list()).json.notes.length;
+  t.ok(await eventually(async () => (await texts()) === 0));
+  await other.setInputFiles('#import input', zip);
+  await other.waitForSelector('#import .status:text("1 imported")');
+  await page.clock.fastForward(11 * 60_000);
+  await page.goto(address);
+  await boxIsReady(page);
+  await settled(page);
+  t.ok(await page.isVisible('article:has-text("Imported elsewhere")'));
+  t.equal(await texts(), 1);
+});
+
 t.test('nothing went wrong beside what users see', async (t) => {
   for (const { violations, errors } of [mine, theirs, scriptless]) t.same([...violations, ...errors], []);
 });

@@ -7,6 +7,9 @@ export const HANDED_OVER = 'deleting';
 /** sessionStorage key: deletions whose page was left. The feed's next page checks them, because the service may have been out of reach. */
 export const LEFT = 'deletions';
 
+/** Older ones are not carried out any more, ms: the note that they were for may be back, such as by an import. */
+const LONGEST_MS = 10 * 60_000;
+
 export interface Deletion {
   /** Tells the pages of other feeds that it is not theirs. */
   readonly feed: string;
@@ -16,24 +19,31 @@ export interface Deletion {
   readonly etag: string;
 }
 
+/** As it is stored. */
+interface LeftDeletion extends Deletion {
+  /** Ms since the epoch. */
+  readonly leftAt: number;
+}
+
 export const FEED = feedOfPage();
 
 /** Stores deletions for the next page of this feed. Throws if storage is blocked. */
 export function leave(key: string, deletions: Iterable<Deletion>): void {
-  sessionStorage.setItem(key, JSON.stringify([...leftUnder(key), ...deletions]));
+  const left = [...deletions].map((deletion) => ({ ...deletion, leftAt: Date.now() }));
+  sessionStorage.setItem(key, JSON.stringify([...leftUnder(key), ...left]));
 }
 
-/** Takes the deletions that other pages of this feed have left. */
+/** Takes the deletions that other pages of this feed have left, and returns those of the last minutes. */
 export function take(key: string): Deletion[] {
   const all = leftUnder(key);
   const own = all.filter(({ feed }) => feed === FEED);
   if (own.length > 0)
     sessionStorage.setItem(key, JSON.stringify(all.filter((deletion) => !own.includes(deletion))));
-  return own;
+  return own.filter(({ leftAt }) => Date.now() - leftAt < LONGEST_MS);
 }
 
 /** The deletions that pages of all feeds have left. */
-function leftUnder(key: string): Deletion[] {
+function leftUnder(key: string): LeftDeletion[] {
   try {
     return [...JSON.parse(sessionStorage.getItem(key) ?? '[]')];
   } catch {
