@@ -347,7 +347,7 @@ t.test('whoever goes back to the page has the draft once', async (t) => {
 });
 
 t.test('a lock, the deletion of the feed and logging out delete drafts', async (t) => {
-  const { page } = await visit(t, browser);
+  const { page } = await visit(t, browser, { says: 'yes' });
   const feed = new FeedClient(url, 'locked');
   await feed.post('x', { 'x-feed-password': 'open' });
   const unlock = async () => {
@@ -384,6 +384,31 @@ t.test('a lock, the deletion of the feed and logging out delete drafts', async (
   await page.click('main form button');
   await page.waitForURL((address) => address.pathname !== '/logout');
   t.notMatch(await storage(page), 'Soon logged out');
+});
+
+t.test('a lock asks before it deletes what is not posted', async (t) => {
+  const { page, dialogs } = await visit(t, browser);
+  await new FeedClient(url, 'lock-asks').post('x', { 'x-feed-password': 'open' });
+  await page.goto(`${url}/lock-asks`);
+  await page.fill('#password', 'open');
+  await page.click('button.primary');
+  await page.waitForSelector('#compose');
+  await write(page, 'Not posted');
+  await page.goto(`${url}/lock-asks/settings`);
+  await page.click('text=Lock in this browser');
+  t.ok(await eventually(() => dialogs.length > 0));
+  await settled(page);
+  t.match(dialogs, [/confirm: .*not posted/]);
+  t.match(await page.evaluate('localStorage.feeds'), 'lock-asks');
+  await page.goto(`${url}/lock-asks`);
+  await restored(page);
+  t.equal(await textOf(page), 'Not posted');
+  await page.click('[data-action=discard]');
+  t.ok(await eventually(async () => !(await storage(page)).includes('Not posted')));
+  await page.goto(`${url}/lock-asks/settings`);
+  await page.click('text=Lock in this browser');
+  await page.waitForSelector('text=This feed is locked');
+  t.equal(dialogs.length, 1, 'nothing is asked if nothing would be lost');
 });
 
 t.test('a deletion that was refused forgets nothing later', async (t) => {
@@ -462,7 +487,7 @@ t.test(
     const closed = await start(t, { SERVICE_PASSWORD: 'instance password' });
     const feed = new FeedClient(closed.url, 'stuck', { authorization: 'Bearer instance password' });
     await feed.post('A note', { 'x-feed-password': 'open' });
-    const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+    const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
     await page.addInitScript('indexedDB.open = () => ({})');
     await page.goto(`${closed.url}/login?next=/stuck`);
     await page.fill('[name=password]', 'instance password');

@@ -624,7 +624,7 @@ t.test('a password is changed', async (t) => {
 t.test('a feed is locked', async (t) => {
   const proxy = await CutProxy.start(t, service.port);
   await new FeedClient(service.url, 'locked', { 'x-feed-password': 'first' }).post('First');
-  const { page } = await visit(t, browser);
+  const { page } = await visit(t, browser, { says: 'yes' });
   const address = `${proxy.url}/locked`;
   await page.goto(address);
   await page.fill('#password', 'first');

@@ -600,7 +600,7 @@ t.test('logging out and locking a feed forget what was kept', async (t) => {
   const feed = new FeedClient(locked.url, 'offline-locked', { authorization: `Bearer ${password}` });
   const pictured = feed.with({ 'x-feed-password': 'of the feed' });
   await pictured.post('Not for everybody');
-  const { page } = await visit(t, browser);
+  const { page } = await visit(t, browser, { says: 'yes' });
   const logIn = async () => {
     await page.goto(`${proxy.url}/login?next=/offline-locked`);
     await page.fill('[name=password]', password);
@@ -666,6 +666,7 @@ t.test('a post that is refused after it was forgotten is not kept again', async 
   await sending;
   const other = await page.context().newPage();
   await other.goto(`${address}/settings`);
+  other.on('dialog', (dialog) => dialog.accept());
   await other.click('text=Lock in this browser');
   await other.waitForSelector('text=This feed is locked');
   await page.waitForSelector('#waiting', { state: 'hidden' });
@@ -683,7 +684,7 @@ const POSTS_KEPT = `new Promise((done) => {
 })`;
 
 t.test('locking or deleting a feed forgets its posts without a service worker, too', async (t) => {
-  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
   for (const name of ['left-locked', 'left-deleted']) {
     await new FeedClient(url, name, { 'x-feed-password': 'of the feed' }).post('Before');
     await page.goto(`${network.url}/${name}`);

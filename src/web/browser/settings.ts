@@ -7,7 +7,6 @@ import './reachable.ts';
 import { saveInPlace } from './feed-settings/save-in-place.ts';
 import { isUnsaved, storedValue } from './feed-settings/stored.ts';
 import { forgetBefore, markFeed } from './keeping/drafts.ts';
-import { feedOfPage, forgetFeed } from './keeping/feeds.ts';
 import { holdWindow } from './keeping/window.ts';
 import { find, sendOnce } from './page/elements.ts';
 import { toast } from './page/toast.ts';
@@ -54,8 +53,7 @@ addEventListener('submit', (event) => {
   if (asked && form.closest('dialog')) sent.add(asked);
   if (button?.value !== 'lock') return;
   // A lock does not fail if the service can be reached, so drafts and waiting posts go at once.
-  forgetFeed(feedOfPage());
-  forgetBefore(event, draftKey);
+  void forgetBefore(event, draftKey);
 });
 
 function askForNewLinks(readId: string): void {

@@ -1,7 +1,7 @@
 import { ROOT } from '../page/elements.ts';
 import { inTime } from '../page/in-time.ts';
 import { feedOfPage, forgetFeed } from './feeds.ts';
-import { forgetPosts, type SentKeys } from './outbox.ts';
+import { forgetPosts, type SentKeys, waiting } from './outbox.ts';
 import { holdWindow, livingWindows, whileGone } from './window.ts';
 
 /**
@@ -50,6 +50,7 @@ const DATABASE = 'drafts';
 const PREFIX = 'draft-';
 /** How long a form waits until what was written is deleted, ms. */
 const PATIENCE_MS = 5_000;
+const LOSES = 'Lock the feed? This browser then forgets the notes that you have not posted to it.';
 /** sessionStorage key: the feed to forget once it is deleted, as `<key of its drafts>/<name>`. */
 const LEAVING = 'leaving';
 
@@ -148,19 +149,29 @@ async function forgetWritten(feed: string, name: string): Promise<void> {
 }
 
 /**
- * Deletes the drafts and posts of this page's feed before a form is sent by a button with a name, because a page that is left may not
- * finish deleting. Call it after all listeners that may prevent the sending.
+ * Forgets this page's feed, its drafts and its posts that wait before a form is sent by a button with a name, because a page that is left
+ * may not finish deleting. Asks first if that loses something. Call it after all listeners that may prevent the sending.
  * @param feed key of its drafts
  */
-export function forgetBefore(event: SubmitEvent, feed: string): void {
+export async function forgetBefore(event: SubmitEvent, feed: string): Promise<void> {
   event.preventDefault();
   const form = event.target as HTMLFormElement;
   const { name, value } = event.submitter as HTMLButtonElement;
+  const loses = keepsWritten(feed, feedOfPage()).catch(() => false);
+  if ((await inTime(loses, PATIENCE_MS).catch(() => true)) && !confirm(LOSES)) return;
+  forgetFeed(feedOfPage());
   // `submit()` leaves out the name and value of the button that was pressed.
   form.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }));
-  void inTime(forgetWritten(feed, feedOfPage()), PATIENCE_MS)
-    .catch(() => {})
-    .then(() => HTMLFormElement.prototype.submit.call(form));
+  await inTime(forgetWritten(feed, feedOfPage()), PATIENCE_MS).catch(() => {});
+  HTMLFormElement.prototype.submit.call(form);
+}
+
+/** Whether this browser keeps drafts of a feed, or posts that wait. */
+async function keepsWritten(feed: string, name: string): Promise<boolean> {
+  if (Object.keys(localStorage).some((key) => key.startsWith(feed))) return true;
+  if ((await waiting(`${ROOT}/${name}`)).length > 0) return true;
+  const { drafts } = await open();
+  return ((await result(drafts.getAll())) as Stored[]).some((draft) => draft.feed === feed);
 }
 
 /** Whether any draft is kept, also one that `oldDraft` would take. */
