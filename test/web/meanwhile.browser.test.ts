@@ -607,6 +607,27 @@ t.test('a note that was deleted long ago and imported by somebody else stays', a
   t.equal(await texts(), 1);
 });
 
+t.test('a feed that was deleted and made by somebody else is not deleted unseen', async (t) => {
+  const feed = new FeedClient(url, 'made-again');
+  await feed.post('Mine');
+  const { page } = await visit(t, browser);
+  await page.goto(`${url}/made-again/settings`);
+  await feed.send('DELETE');
+  await feed.post('By somebody else');
+  const remove = async () => {
+    await page.fill('form[action$="/delete"] [name=name]', 'made-again');
+    await page.click('form[action$="/delete"] button');
+  };
+  await remove();
+  await page.waitForURL(/\/delete|deleted/);
+  t.match(await page.textContent('main'), 'The feed of this name is another one now');
+  t.equal((await feed.list()).json.notes.length, 1);
+  await isUsable(t, page);
+  await remove();
+  await page.waitForURL(`${url}/`);
+  t.equal((await feed.get()).status, 404, 'but by whoever has seen that');
+});
+
 t.test('nothing went wrong beside what users see', async (t) => {
   for (const { violations, errors } of [mine, theirs, scriptless]) t.same([...violations, ...errors], []);
 });
