@@ -616,6 +616,7 @@ t.test('a draft comes back without a picture that cannot be read', async (t) => 
   await restored(first);
   t.equal(await textOf(first), 'Words');
   t.equal(await first.locator('.attachments li').count(), 0);
+  t.match(await first.textContent('.restored'), 'is back, without a picture that cannot be read.');
   await write(first, 'More words');
 });
 

@@ -37,6 +37,8 @@ export interface DraftContent extends SentKeys {
 export interface Draft extends DraftContent {
   /** When it was written last, ms since the epoch. */
   readonly at: number;
+  /** A picture of it cannot be read now, and is left out: what is written next is without it. */
+  readonly lacksPicture?: boolean;
 }
 
 /** As it is stored: the bytes of its pictures are apart, because they are written once. */
@@ -121,9 +123,9 @@ async function takeFrom(window: string, slot: Slot): Promise<Draft | undefined> 
     storedFiles.set(file, picture.file);
     return [{ ...picture, file }];
   });
-  const restored = { ...taken, pictures: (await Promise.all(pictures)).flat() };
+  const read = (await Promise.all(pictures)).flat();
   await done;
-  return restored;
+  return { ...taken, pictures: read, lacksPicture: read.length < taken.pictures.length };
 }
 
 /** The drafts of edits that this window, or one that is gone, has; the newest first. */

@@ -157,7 +157,8 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
     isDirty = false;
     if (isWritten) void keep();
     if (draft === undefined) return false;
-    find(line, 'span').textContent = `Your draft of ${timeText(draft.at)} is back.`;
+    const lack = draft.lacksPicture ? ', without a picture that cannot be read' : '';
+    find(line, 'span').textContent = `Your draft of ${timeText(draft.at)} is back${lack}.`;
     line.hidden = false;
     return true;
   }
