@@ -348,6 +348,40 @@ t.test('what is refused stays, and goes back into the box', async (t) => {
   t.equal(await page.inputValue('.attachments .alt'), 'A dot');
 });
 
+t.test(
+  'a post is not taken back without its pictures unasked, if the feed takes none any more',
+  async (t) => {
+    await new FeedClient(url, 'pictureless').post('Before');
+    const { page, dialogs } = await visit(t, browser, { serviceWorkers: 'block' });
+    const address = `${network.url}/pictureless`;
+    await page.goto(address);
+    await boxIsReady(page);
+    network.loses = 'POST /pictureless ';
+    const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
+    await page.locator('form input[type=file]').first().setInputFiles(file);
+    await page.waitForSelector('.attachments li');
+    await write(page, 'Mine');
+    await page.waitForSelector('#waiting li');
+    await page.route(address, async (route) => {
+      if (route.request().method() !== 'GET') return route.fallback();
+      const answer = await route.fetch();
+      await route.fulfill({
+        response: answer,
+        body: (await answer.text()).replace('<div class="pictures"', '<div'),
+      });
+    });
+    await page.goto(address);
+    await page.click('[data-action=take-back]');
+    t.ok(await eventually(() => dialogs.length > 0));
+    t.match(dialogs, [/confirm: This feed takes no pictures/]);
+    await page.unroute(address);
+    await page.goto(address);
+    await page.click('[data-action=take-back]');
+    await page.waitForSelector('.attachments li');
+    network.loses = undefined;
+  },
+);
+
 t.test('a post for which there is no room does not keep others back', async (t) => {
   const full = await start(t, { SERVICE_MAX_NOTES_PER_FEED: '1' });
   const proxy = await CutProxy.start(t, full.port);

@@ -7,9 +7,11 @@ import { onOutboxChange, STORED_BEFORE, sendWaiting, takeBack, type WaitingPost,
 
 /** What waits is tried again after so long, ms, the first time and later: nothing tells the page that its post would succeed now. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 10 * 60_000];
+const LOSES_PICTURES = 'This feed takes no pictures now. Take the note back without them?';
 
 interface Box {
   readonly isEmpty: () => boolean;
+  readonly takesPictures: boolean;
   /** Resolves once the content is stored as a draft. */
   readonly fill: (content: DraftContent) => Promise<unknown>;
   /** Called after posts that waited here were sent. */
@@ -99,6 +101,7 @@ export function showWaiting(path: string, box: Box): void {
         const content = await contentOf(post);
         // Something may have been written, and be on its way, since the post was looked for: the box is emptied when that is sent.
         if (!isFree()) return false;
+        if (content.pictures.length > 0 && !box.takesPictures && !confirm(LOSES_PICTURES)) return false;
         await box.fill(content);
         return true;
       });

@@ -28,6 +28,7 @@ export function newNote(form: HTMLFormElement): Box {
   });
   showWaiting(path, {
     isEmpty: () => !box.hasChanges(),
+    takesPictures: box.pictures !== undefined,
     fill(content) {
       box.restore(withReference(content));
       text!.focus();
