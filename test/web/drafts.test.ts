@@ -659,6 +659,44 @@ t.test(
   },
 );
 
+t.test('what is taken back before the draft is back is not posted twice', async (t) => {
+  const { first, second } = await twoWindows(t, 'taken-early');
+  const feed = new FeedClient(url, 'taken-early');
+  await boxIsReady(first);
+  let isLost = true;
+  const notes = (address: URL) => address.pathname.endsWith('/taken-early/notes');
+  await first.route(notes, (route) => route.fulfill({ status: 503 }));
+  await first.route(`${url}/taken-early`, async (route) => {
+    if (route.request().method() !== 'POST' || !isLost) return route.fallback();
+    await route.fetch();
+    return route.abort();
+  });
+  await isRouted(first);
+  await first.fill('#note-text', 'Stored');
+  await first.keyboard.press('Control+Enter');
+  await first.waitForSelector('#waiting li');
+  await write(first, 'Draft');
+  await second.evaluate(HOLD_DRAFTS);
+  await first.reload();
+  await boxIsReady(first);
+  await first.click('#waiting [data-action=take-back]');
+  t.ok(await eventually(async () => (await textOf(first)) === 'Stored'));
+  await second.evaluate('isHeld = false');
+  await restored(first);
+  t.equal(await textOf(first), 'Draft\n\nStored');
+  await first.waitForSelector('#waiting', { state: 'hidden' });
+  isLost = false;
+  await first.unroute(notes);
+  await first.focus('#note-text');
+  await first.keyboard.press('Control+Enter');
+  await first.waitForSelector('#compose .error:has-text("is stored already"), #toasts:has-text("Posted.")');
+  const { notes: stored } = (await feed.list()).json;
+  t.same(
+    stored.map(({ content }: { content: string }) => content),
+    ['Stored', 'A note'],
+  );
+});
+
 t.test('an edit that is saved before its draft is back shows the draft first', async (t) => {
   const { first, second } = await twoWindows(t, 'saved-early');
   await editFirst(first, 'saved-early');

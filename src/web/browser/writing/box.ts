@@ -6,7 +6,7 @@ import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from
 import { RequestFailed, uploadStatus } from '../page/send.ts';
 import { keepDraft } from './keep-draft.ts';
 import { pictureList } from './picture-list.ts';
-import { formerOnly, postKey, postPath } from './post.ts';
+import { bothFormer, postKey, postPath } from './post.ts';
 import { preview } from './preview.ts';
 import { keepsRules } from './rules.ts';
 import { completeTags } from './tag-input.ts';
@@ -160,7 +160,7 @@ export function writingBox(
     }
     for (const [field, value] of written) add(field, value);
     const keys = { key: sent, formerKeys };
-    key.set(written.length === 0 ? keys : formerOnly(keys));
+    key.set(written.length === 0 ? keys : bothFormer(key.now(), keys));
     showTitle();
   }
 

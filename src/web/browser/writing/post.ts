@@ -64,6 +64,11 @@ export function formerOnly({ key, formerKeys = [] }: SentKeys): SentKeys {
   return { formerKeys: key === undefined ? formerKeys : [...formerKeys, key] };
 }
 
+/** The keys after two contents, each of which may be stored, became one. */
+export function bothFormer(...contents: readonly SentKeys[]): SentKeys {
+  return { formerKeys: contents.flatMap((keys) => formerOnly(keys).formerKeys ?? []) };
+}
+
 /** Headers for title, tags and expiry of a note. Blank values are left out. */
 export function noteHeaders(values: Readonly<Record<string, string>>): Record<string, string> {
   const headers = {
