@@ -196,7 +196,7 @@ export class Access {
 
   /**
    * The feed that takes a post to that name; undefined if the post makes it.
-   * @param look how the feed is looked up
+   * @param look the method of the storage: `feedToPost` may miss the last changes, so the write must check again
    * @throws Refusal as `requireFeedPassword`; `reserved_feed`
    */
   async feedOfPost(

@@ -151,7 +151,7 @@ export class Posting {
     if (condition) refuseUnlessBelieved(condition, feed);
     if (feed !== undefined) {
       if (password !== undefined && feed.passwordHash === undefined) throw notProtected();
-      // By its key, because another one may have its name by the time of the write, and the feed other links.
+      // With key and read id, because by the time of the write another feed may have the name, or this one another read id.
       return {
         kind: 'existing',
         passwordHash: feed.passwordHash,

@@ -108,7 +108,7 @@ export function takedowns(load: Load): WriteKind {
       return same(json, { removed: 1 }, 'the pictures that were taken down');
     }
     const bytes = picture('png', PICTURE_LENGTH);
-    // No picture before had the same bytes, which stay closed.
+    // Bytes that were taken down stay blocked, so each picture has its own.
     bytes.write(`${load.prefix}${load.next()}`, PICTURE_LENGTH - MARK_LENGTH);
     const promised = new Promised(load, { isThere: false, isClosed: false });
     const made: Picture = { sha256: sha256(bytes), bytes, promised, url: undefined };
@@ -171,7 +171,7 @@ async function textsOf(list: (query: string) => Promise<Reply>): Promise<(string
   return (await listed(list)).map(({ content }) => content).reverse();
 }
 
-/** What the operator has closed, each with its kind. */
+/** All blocks, as `<kind> <key>`. */
 async function closedAt(url: string): Promise<Set<string>> {
   const closed = new Set<string>();
   for (let after = ''; ; ) {

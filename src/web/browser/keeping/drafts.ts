@@ -106,7 +106,7 @@ export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
   return oldDraft(slot);
 }
 
-/** Makes the draft of a window one of this window, and returns it; undefined if there is none. */
+/** Moves the draft of a window to this window, and returns it; undefined if that window has none. */
 async function takeFrom(window: string, slot: Slot): Promise<Draft | undefined> {
   const own = await holdWindow();
   const { drafts, files, done } = await open();
@@ -152,7 +152,7 @@ async function forgetWritten(feed: string, name: string): Promise<void> {
 
 /**
  * Forgets this page's feed, its drafts and its posts that wait before a form is sent by a button with a name, because a page that is left
- * may not finish deleting. Asks first if that loses something. Call it after all listeners that may prevent the sending.
+ * may not finish deleting. If that loses something, it asks first. Call it after all listeners that may prevent the sending.
  * @param feed key of its drafts
  */
 export async function forgetBefore(event: SubmitEvent, feed: string): Promise<void> {

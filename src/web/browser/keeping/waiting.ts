@@ -99,7 +99,7 @@ export function showWaiting(path: string, box: Box): void {
     if (isFree())
       await takeBack(key, isFree, async (post) => {
         const content = await contentOf(post);
-        // Something may have been written, and be on its way, since the post was looked for: the box is emptied when that is sent.
+        // A note may have been written, and be on its way, since the last look. When it is stored, the box is emptied.
         if (!isFree()) return false;
         if (content.pictures.length > 0 && !box.takesPictures && !confirm(LOSES_PICTURES)) return false;
         await box.fill(content);

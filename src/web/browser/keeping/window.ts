@@ -9,7 +9,7 @@ const RELEASED_MS = 1_000;
 
 let id: Promise<string> | undefined;
 
-// The lock was released when the page was left. Listens first, so that whoever else listens meets a window that is held again.
+// Leaving the page released the lock. This listener comes before all others, so that they find the lock taken again.
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted || id === undefined) return;
   id = id.then(holdAgain);

@@ -55,7 +55,7 @@ export function toast(sentence: string, offer?: Offer, ms = SHOWN_MS): Toast {
   }
 
   function end(): void {
-    // An event that a browser sends to what was removed may have started the timer again.
+    // The browser may have sent another event to the removed element, which starts the timer again.
     if (!shown.isConnected) return;
     close();
     offer?.otherwise?.();

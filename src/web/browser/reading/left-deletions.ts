@@ -27,13 +27,13 @@ interface LeftDeletion extends Deletion {
 
 export const FEED = feedOfPage();
 
-/** Stores deletions for the next page of this feed. Throws if storage is blocked. */
+/** Stores deletions for the next page of this feed. Throws if the browser blocks its storage. */
 export function leave(key: string, deletions: Iterable<Deletion>): void {
   const left = [...deletions].map((deletion) => ({ ...deletion, leftAt: Date.now() }));
   sessionStorage.setItem(key, JSON.stringify([...leftUnder(key), ...left]));
 }
 
-/** Takes the deletions that other pages of this feed have left, and returns those of the last minutes. */
+/** Removes the stored deletions of this feed, and returns those that were left in the last ten minutes. */
 export function take(key: string): Deletion[] {
   const all = leftUnder(key);
   const own = all.filter(({ feed }) => feed === FEED);

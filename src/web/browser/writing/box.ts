@@ -195,9 +195,9 @@ export function writingBox(
   }
 
   /**
-   * Asks whether what was in the box when it was sent before is stored. Returns false if the service does not say: then the content must
-   * not be posted yet.
-   * @throws RequestFailed, once, if it is stored
+   * Asks the service whether it stored what was in the box at an earlier attempt. Returns false if it does not answer: then the content
+   * must not be posted yet.
+   * @throws RequestFailed, once, if it did
    */
   async function mayPost(): Promise<boolean> {
     const { formerKeys = [] } = key.now();

@@ -96,7 +96,7 @@ async function putAnew(form: HTMLFormElement, slot: Slot): Promise<void> {
   const box = boxFor(form);
   const isFree = () => box?.hasChanges() === false;
   const draft = isFree() ? await takeDraft(slot) : undefined;
-  // Something may have been written, and be on its way, while the draft was read: the box is emptied when that is sent.
+  // A note may have been written, and be on its way, while the draft was read. When it is stored, the box is emptied.
   if (box === undefined || !isFree()) {
     toast('Post what is in the box first, or clear it.');
     return;
@@ -146,8 +146,8 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   });
 
   /**
-   * What to do after somebody else has changed the note: not by the second click of a double click, which may meet another change, and not
-   * while something else that was chosen is being sent.
+   * Handles a click on one of the buttons of a conflict. It ignores the second click of a double click, because that may meet another
+   * change, and clicks while a request runs.
    */
   function chosen(run: () => void): (event: MouseEvent) => void {
     return ({ detail }) => {
@@ -252,8 +252,8 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   }
 
   /**
-   * Whether the service has pictures of this note with the names and sizes of those here: somebody else may have added others. False if
-   * it does not say, because the next Save would overwrite what was not shown.
+   * Whether the pictures of this note have the names and sizes of those in the box: somebody else may have added others. False if the
+   * service does not answer, so that the person sees the conflict before the next Save.
    */
   async function arePicturesStored(): Promise<boolean> {
     const pictures = box.pictures?.now() ?? [];

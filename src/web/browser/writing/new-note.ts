@@ -108,7 +108,7 @@ export function newNote(form: HTMLFormElement): Box {
       };
       find<HTMLElement>(form, '.outdated').hidden = true;
       try {
-        // What is kept for later asks again before it is sent.
+        // The outbox asks again before it sends the post.
         if (!mayPost) throw new RequestFailed(UNREACHED);
         await post({ feed, identity, headers, body: body! }, { signal, onProgress });
       } catch (error) {
