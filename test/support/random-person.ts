@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
+import { ALL_DRAFTS, ALL_WAITING } from './browser-database.ts';
 import type { CutProxy } from './cut-proxy.ts';
 import { eventually } from './eventually.ts';
 import type { FeedClient } from './feed-client.ts';
@@ -22,22 +23,9 @@ const MAX_DRAFTS = 30;
 
 /** What the browser keeps: drafts, and posts that wait. */
 const KEPT = `(async () => {
-  const read = (database, store) => new Promise((done) => {
-    const opening = indexedDB.open(database);
-    // Making it is up to the page.
-    opening.onupgradeneeded = () => opening.transaction.abort();
-    opening.onerror = () => done([]);
-    opening.onsuccess = () => {
-      const request = opening.result.transaction(store).objectStore(store).getAll();
-      request.onsuccess = () => {
-        opening.result.close();
-        done(request.result);
-      };
-    };
-  });
-  const drafts = (await read('drafts', 'drafts'))
+  const drafts = (await ${ALL_DRAFTS})
     .map(({ note, fields, pictures }) => ({ note, text: JSON.stringify([fields, pictures]) }));
-  const waiting = (await read('outbox', 'posts'))
+  const waiting = (await ${ALL_WAITING})
     .map(({ headers, parts, refusal }) => ({
       text: JSON.stringify([headers, parts.map(([name, value]) => [name, value.name ?? value])]),
       isRefused: refusal !== undefined,

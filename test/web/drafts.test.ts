@@ -10,6 +10,7 @@ import {
   startBrowser,
   visit,
 } from '../support/browser.ts';
+import { ALL_DRAFTS, ALL_WAITING } from '../support/browser-database.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
@@ -23,24 +24,14 @@ const restored = (page: Page) => page.waitForSelector('.restored:has-text("Your 
 /** Waits until a note is written to the browser's database. Not with `waitForFunction`: its eval is against the policy of pages. */
 async function isKept(page: Page, text: string, expires = ''): Promise<void> {
   const has = async () =>
-    JSON.parse((await storage(page)) || '[]').some(
+    JSON.parse(await storage(page)).some(
       ({ fields }: { fields: { text: string; expires: string } }) =>
         fields.text === text && fields.expires === expires,
     );
   if (!(await eventually(has))) throw new Error(`no draft holds ${text}`);
 }
 /** All drafts of the browser, as its database has them. */
-const storage = (page: Page) =>
-  page.evaluate<string>(`indexedDB.databases().then((databases) => !databases.some(({name}) => name === 'drafts') ? '' : new Promise((resolve) => {
-    const request = indexedDB.open('drafts');
-    request.onsuccess = () => {
-      const all = request.result.transaction('drafts').objectStore('drafts').getAll();
-      all.onsuccess = () => {
-        request.result.close();
-        resolve(JSON.stringify(all.result));
-      };
-    };
-  }))`);
+const storage = async (page: Page) => JSON.stringify(await page.evaluate(ALL_DRAFTS));
 
 /** Opens the edit of the first note of a feed. */
 async function editFirst(page: Page, name: string): Promise<void> {
@@ -632,15 +623,7 @@ t.test('a post that is not kept in time is not kept, and not sent later', async 
   await first.waitForSelector('#compose .error:has-text("cannot be reached")');
   t.equal(await textOf(first), 'Words');
   await second.evaluate('isHeld = false');
-  const isEmpty = () =>
-    first.evaluate<boolean>(`new Promise((done) => {
-      indexedDB.open('outbox').onsuccess = ({ target: { result: database } }) => {
-        database.transaction('posts').objectStore('posts').count().onsuccess = ({ target }) => {
-          database.close();
-          done(target.result === 0);
-        };
-      };
-    })`);
+  const isEmpty = () => first.evaluate<boolean>(`${ALL_WAITING}.then(({ length }) => length === 0)`);
   t.ok(await eventually(isEmpty));
 });
 

@@ -9,6 +9,7 @@ import {
   type VisitOptions,
   visit,
 } from '../support/browser.ts';
+import { ALL_DRAFTS } from '../support/browser-database.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
@@ -28,20 +29,7 @@ const faults: { readonly violations: string[]; readonly errors: string[] }[] = [
 const LARGE = { name: 'large.png', mimeType: 'image/png', buffer: picture('png', 300_000) };
 
 /** The texts of the drafts that this browser keeps. */
-const STORED = `new Promise((done) => {
-  const opening = indexedDB.open('drafts');
-  // Making it is up to the page.
-  opening.onupgradeneeded = () => opening.transaction.abort();
-  opening.onerror = () => done([]);
-  opening.onsuccess = () => {
-    const database = opening.result;
-    const request = database.transaction('drafts').objectStore('drafts').getAll();
-    request.onsuccess = () => {
-      database.close();
-      done(request.result.map(({ fields }) => fields.text));
-    };
-  };
-})`;
+const STORED = `${ALL_DRAFTS}.then((drafts) => drafts.map(({ fields }) => fields.text))`;
 
 interface Walk {
   readonly page: Page;

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { boxIsReady, isRouted, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { ALL_DRAFTS, ALL_WAITING } from '../support/browser-database.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
@@ -710,12 +711,7 @@ t.test('a post that is refused after it was forgotten is not kept again', async 
 });
 
 /** How many posts wait. */
-const POSTS_KEPT = `new Promise((done) => {
-  indexedDB.open('outbox').onsuccess = ({ target: { result } }) => {
-    const request = result.transaction('posts').objectStore('posts').count();
-    request.onsuccess = () => done(request.result);
-  };
-})`;
+const POSTS_KEPT = `${ALL_WAITING}.then(({ length }) => length)`;
 
 t.test('locking or deleting a feed forgets its posts without a service worker, too', async (t) => {
   const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
@@ -866,15 +862,7 @@ t.test('a feed that takes no pictures keeps what was shared for another one', as
 });
 
 /** Whether the draft is stored, so that the page may be left. */
-const IS_DRAFTED = `new Promise((done) => {
-  indexedDB.open('drafts').onsuccess = ({ target: { result } }) => {
-    const request = result.transaction('drafts').objectStore('drafts').getAll();
-    request.onsuccess = () => {
-      result.close();
-      done(request.result.some(({ fields }) => fields.text === 'My draft'));
-    };
-  };
-})`;
+const IS_DRAFTED = `${ALL_DRAFTS}.then((drafts) => drafts.some(({ fields }) => fields.text === 'My draft'))`;
 
 t.test('logging out asks before it forgets what another app shared', async (t) => {
   const closed = await start(t, { SERVICE_PASSWORD: 'let us in' });

@@ -1,0 +1,21 @@
+/** An expression for all that a store of a database of the browser holds: nothing before the page has made it. */
+const allIn = (database: string, store: string) => `new Promise((done) => {
+  const opening = indexedDB.open('${database}');
+  // Making it is up to the page.
+  opening.onupgradeneeded = () => opening.transaction.abort();
+  opening.onerror = () => done([]);
+  opening.onsuccess = () => {
+    const database = opening.result;
+    const request = database.transaction('${store}').objectStore('${store}').getAll();
+    request.onsuccess = () => {
+      database.close();
+      done(request.result);
+    };
+  };
+})`;
+
+/** All drafts. */
+export const ALL_DRAFTS = allIn('drafts', 'drafts');
+
+/** All posts that wait. */
+export const ALL_WAITING = allIn('outbox', 'posts');
