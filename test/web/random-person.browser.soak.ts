@@ -8,8 +8,8 @@ import t from 'tap';
 import { startBrowser, visit } from '../support/browser.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { FeedClient } from '../support/feed-client.ts';
+import { RandomPerson } from '../support/person/random-person.ts';
 import { Random } from '../support/random.ts';
-import { RandomPerson } from '../support/random-person.ts';
 import { start } from '../support/service.ts';
 
 const { PERSONS = '4', PERSON_SEED = `${randomInt(2 ** 31)}` } = process.env;
@@ -51,5 +51,5 @@ for (let number = 0; number < Number(PERSONS); number += 1)
       t.error(error);
     }
     t.same([errors, violations], [[], []]);
-    if (!t.passing()) t.comment(['what the person did:', ...person.did].join('\n'));
+    if (!t.passing()) t.comment(['what the person did:', ...person.diary.did].join('\n'));
   });

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
-import { ALL_DRAFTS, ALL_WAITING } from './browser-database.ts';
-import type { CutProxy } from './cut-proxy.ts';
-import { eventually } from './eventually.ts';
-import type { FeedClient } from './feed-client.ts';
-import { picture } from './pictures.ts';
-import type { Random } from './random.ts';
+import { ALL_DRAFTS, ALL_WAITING } from '../browser-database.ts';
+import type { CutProxy } from '../cut-proxy.ts';
+import { eventually } from '../eventually.ts';
+import type { FeedClient } from '../feed-client.ts';
+import { picture } from '../pictures.ts';
+import type { Random } from '../random.ts';
+import { Diary } from './diary.ts';
+import { MAX_TAGS, Others } from './others.ts';
 
 /** The longest wait for a draft to be stored, and for a button that can be pressed, ms. */
 const [DRAFT_MS, BUTTON_MS] = [3_000, 2_000];
@@ -16,8 +18,6 @@ const LATE_MS = 20_000;
 const MAX_WINDOWS = 2;
 /** What a page says that does not post what may be stored already. */
 const STORED_BEFORE = /is stored already/;
-/** So few that those of two people fit into one note. */
-const MAX_TAGS = 4;
 /** More drafts than anybody here leaves. */
 const MAX_DRAFTS = 30;
 
@@ -38,22 +38,15 @@ interface Kept {
   readonly waiting: readonly { readonly text: string; readonly isRefused: boolean }[];
 }
 
-/** `kept`: the word must be in exactly one note in the end. `unsure`: in one or none, because no draft had it yet, or its note was deleted. */
-type Fate = 'kept' | 'unsure';
-
 /** Somebody who writes as chance has it. */
 export class RandomPerson {
-  readonly #words = new Map<string, Fate>();
-  /** What was done, for people. */
-  readonly did: string[] = [];
+  readonly diary = new Diary();
   readonly #random: Random;
   readonly #context: BrowserContext;
   readonly #proxy: CutProxy;
-  #feed: FeedClient;
-  #password: string | undefined;
+  readonly #others: Others;
   readonly #windows: Page[] = [];
   #isCut = false;
-  #count = 0;
 
   /** @param password of the feed, if it has one */
   constructor(
@@ -66,16 +59,18 @@ export class RandomPerson {
     this.#random = random;
     this.#context = context;
     this.#proxy = proxy;
-    this.#feed = feed;
-    this.#password = password;
+    this.#others = new Others(random, this.diary, feed, password);
     context.on('request', (request) => {
-      if (request.method() === 'DELETE') this.#say(`  a page deletes ${request.url().split('/').at(-1)}`);
+      if (request.method() === 'DELETE')
+        this.diary.say(`  a page deletes ${request.url().split('/').at(-1)}`);
     });
   }
 
   /** Does one thing. What cannot be done is left. */
   async act(): Promise<void> {
-    await inTime(this.#act(), ACT_MS).catch((error: Error) => this.#say(`  ${error.message.split('\n')[0]}`));
+    await inTime(this.#act(), ACT_MS).catch((error: Error) =>
+      this.diary.say(`  ${error.message.split('\n')[0]}`),
+    );
   }
 
   /** Sends all that is written. Rejects if that cannot be done. */
@@ -103,7 +98,7 @@ export class RandomPerson {
       [4, () => this.#takeBack(page)],
       [4, () => this.#send(page)],
       [8, () => this.#changeNetwork()],
-      [3, () => this.#somebodyElse()],
+      [3, () => this.#others.act()],
       [4, () => this.#unlock(page)],
     ];
     let left = random.below(acts.reduce((sum, [weight]) => sum + weight, 0));
@@ -114,7 +109,7 @@ export class RandomPerson {
   }
 
   async #finish(): Promise<void> {
-    this.#say('finish');
+    this.diary.say('finish');
     await this.#mend();
     for (const page of [...this.#windows]) await this.#close(page);
     const page = await this.#context.newPage();
@@ -123,7 +118,7 @@ export class RandomPerson {
       await this.#unlock(page);
       await this.#sendAll(page);
       const { drafts, waiting } = await this.#kept(page);
-      this.#say(`left: ${JSON.stringify([drafts, waiting])}`);
+      this.diary.say(`left: ${JSON.stringify([drafts, waiting])}`);
       if (drafts.length + waiting.length === 0) break;
       if (rounds === MAX_DRAFTS) throw new Error('drafts are left');
       const edited = drafts.find(({ note }) => note !== '');
@@ -138,44 +133,19 @@ export class RandomPerson {
 
   /** What is not as it should be. */
   async problems(): Promise<string[]> {
-    const { title = '', description = '' } = (await this.#feed.get()).json;
-    const all = [...(await this.#stored()), `${title} ${description}`];
-    return [...this.#words].flatMap(([word, fate]) => {
-      const count = all.filter((text) => text.includes(word)).length;
-      return count === 1 || (count === 0 && fate === 'unsure')
-        ? []
-        : [`${word} (${fate}) is in ${count} notes`];
-    });
-  }
-
-  /** The notes, each as a text. */
-  async #stored(): Promise<string[]> {
-    const { notes = [] } = (await this.#feed.list('?limit=100')).json;
-    // The alternative text of a picture is in the text that it came with, too, and so are tags.
-    return notes.map(({ content, title, alt, tags, name, attached_to }: Record<string, unknown>) =>
-      JSON.stringify(
-        attached_to === undefined ? [content, title === name ? '' : title, alt, tags, name] : [name],
-      ),
-    );
+    return this.diary.problems(await this.#others.texts());
   }
 
   get #address(): string {
-    return `${this.#proxy.url}/${this.#feed.name}`;
-  }
-
-  #say(line: string): void {
-    this.did.push(line);
-  }
-
-  #word(letter = 'w'): string {
-    this.#count += 1;
-    const word = `${letter}${this.#count}${letter}`;
-    this.#words.set(word, 'unsure');
-    return word;
+    return `${this.#proxy.url}/${this.#others.feed.name}`;
   }
 
   async #kept(page: Page): Promise<Kept> {
-    return page.evaluate<Kept>(KEPT);
+    return page.evaluate<Kept>(KEPT).catch(async () => {
+      // The page loads itself again, because its feed was just made.
+      await page.waitForLoadState();
+      return page.evaluate<Kept>(KEPT);
+    });
   }
 
   /** Waits until a draft has it, or not. */
@@ -185,19 +155,17 @@ export class RandomPerson {
     while (performance.now() < end) {
       const { drafts } = await this.#kept(page);
       if (drafts.some(({ text }) => text.includes(word))) {
-        this.#words.set(word, 'kept');
-        this.#say(`  ${word} is kept`);
-        return;
+        return this.diary.keep(word);
       }
     }
     // The box may have no script, because the network was cut before that was loaded.
-    this.#say(`  ${word} is in no draft`);
+    this.diary.say(`  ${word} is in no draft`);
   }
 
   async #open(): Promise<void> {
     if (this.#windows.length === MAX_WINDOWS) return;
     const page = await this.#context.newPage();
-    this.#say(`open window ${this.#nameOf(page)}`);
+    this.diary.say(`open window ${this.#nameOf(page)}`);
     this.#windows.push(page);
     await page.goto(this.#address).catch(() => {});
   }
@@ -223,14 +191,14 @@ export class RandomPerson {
     const before = await page.inputValue(field);
     const between = before === '' ? '' : separatorOf(field);
     if (between === ', ' && before.split(',').length === MAX_TAGS) return;
-    const word = this.#word();
-    this.#say(`type ${word} into ${field} of window ${this.#nameOf(page)}`);
+    const word = this.diary.word('w');
+    this.diary.say(`type ${word} into ${field} of window ${this.#nameOf(page)}`);
     await page.focus(field);
     await page.keyboard.press('Control+End');
     await page.keyboard.insertText(between + word);
     // It is read-only while it is sent.
     if (!(await page.inputValue(field)).includes(word)) {
-      this.#say(`  not taken`);
+      this.diary.say(`  not taken`);
       return;
     }
     await this.#ensure(page, word);
@@ -244,26 +212,21 @@ export class RandomPerson {
     }
     await this.#takeInSettings(page);
     const field = this.#random.oneOf(['#title', '#description']);
-    const word = this.#word('t');
-    this.#say(`set ${word} in ${field} of window ${this.#nameOf(page)}`);
+    const word = this.diary.word('t');
+    this.diary.say(`set ${word} in ${field} of window ${this.#nameOf(page)}`);
     await page.fill(field, `${await page.inputValue(field)} ${word}`.trim(), { timeout: BUTTON_MS });
-    this.#mayBeCut(`POST /${this.#feed.name}/details `);
+    this.#mayBeCut(`POST /${this.#others.feed.name}/details `);
     await page.click('#profile .primary', { timeout: BUTTON_MS });
     if (this.#random.oneIn(3)) return;
     // Not by the toast, which may be of another word.
     const stored = `[name=was_${field.slice(1)}][value*="${word}"]`;
     const isSaved = page.waitForSelector(stored, { state: 'attached', timeout: BUTTON_MS });
-    if (await isSaved.then(Boolean, () => false)) this.#keepSettings(word);
-  }
-
-  #keepSettings(word: string): void {
-    this.#say(`  ${word} is saved`);
-    this.#words.set(word, 'kept');
+    if (await isSaved.then(Boolean, () => false)) this.diary.keep(word);
   }
 
   /** Adds what others have set meanwhile, of which the page tells. */
   async #takeInSettings(page: Page): Promise<void> {
-    const { json } = await this.#feed.get();
+    const { json } = await this.#others.feed.get();
     for (const [field, stored] of [
       ['#title', json.title],
       ['#description', json.description],
@@ -271,34 +234,40 @@ export class RandomPerson {
       if (!(await this.#isThere(page, `${field}[aria-invalid=true]`))) continue;
       const words = [...(stored as string).split(' '), ...(await page.inputValue(field)).split(' ')];
       const both = [...new Set(words)].join(' ').trim();
-      this.#say(`  both settings: ${both}`);
+      this.diary.say(`  both settings: ${both}`);
       await page.fill(field, both, { timeout: BUTTON_MS });
     }
   }
 
   async #attach(page: Page): Promise<void> {
     if (!(await this.#isThere(page, '#compose'))) return;
-    const word = this.#word('p');
-    this.#say(`attach ${word} in window ${this.#nameOf(page)}`);
+    const word = this.diary.word('p');
+    this.diary.say(`attach ${word} in window ${this.#nameOf(page)}`);
     const size = this.#random.oneIn(2) ? 300_000 : 2_000;
-    const file = { name: `${word}.png`, mimeType: 'image/png', buffer: picture('png', size, this.#count) };
+    const file = {
+      name: `${word}.png`,
+      mimeType: 'image/png',
+      buffer: picture('png', size, this.diary.did.length),
+    };
     await page.focus('#note-text');
     await page.locator('#compose input[type=file]').setInputFiles(file);
     await this.#ensure(page, word);
     const alt = page.locator('#compose .pictures li input').last();
     if (this.#random.oneIn(2) || (await alt.count()) === 0 || !(await alt.isEditable())) return;
-    const shown = this.#word();
-    this.#say(`  with the alternative text ${shown}`);
+    const shown = this.diary.word('w');
+    this.diary.say(`  with the alternative text ${shown}`);
     await alt.focus();
     await page.keyboard.insertText(shown);
-    if (!(await alt.inputValue()).includes(shown)) return this.#say('  not taken');
+    if (!(await alt.inputValue()).includes(shown)) return this.diary.say('  not taken');
     await this.#ensure(page, shown);
   }
 
   async #post(page: Page): Promise<void> {
     if (!(await this.#isThere(page, '#note-text'))) return;
-    this.#mayBeCut(`POST /${this.#feed.name} `, `GET /${this.#feed.name} `);
-    this.#say(`post in window ${this.#nameOf(page)}: ${JSON.stringify(await page.inputValue('#note-text'))}`);
+    this.#mayBeCut(`POST /${this.#others.feed.name} `, `GET /${this.#others.feed.name} `);
+    this.diary.say(
+      `post in window ${this.#nameOf(page)}: ${JSON.stringify(await page.inputValue('#note-text'))}`,
+    );
     await this.#press(page);
     if (this.#random.oneIn(3)) return;
     await page.waitForSelector('#compose:not([aria-busy=true])');
@@ -318,25 +287,25 @@ export class RandomPerson {
 
   async #edit(page: Page): Promise<void> {
     if (await this.#isThere(page, 'article .box')) return;
-    this.#mayBeCut(`GET /${this.#feed.name}/`);
+    this.#mayBeCut(`GET /${this.#others.feed.name}/`);
     const id = await this.#menu(page, 'edit');
-    this.#say(`edit ${id} in window ${this.#nameOf(page)}`);
+    this.diary.say(`edit ${id} in window ${this.#nameOf(page)}`);
     await page.waitForSelector('article .box.open', { timeout: BUTTON_MS }).catch(() => {});
   }
 
   async #save(page: Page): Promise<void> {
     if (!(await this.#isThere(page, 'article .box .primary'))) return;
-    const path = `/api/v1/feeds/${this.#feed.name}/notes/`;
+    const path = `/api/v1/feeds/${this.#others.feed.name}/notes/`;
     this.#mayBeCut(
       `PUT ${path}`,
       `PUT ${path}`,
       `PATCH ${path}`,
-      `GET /${this.#feed.name}`,
-      `POST /${this.#feed.name} `,
+      `GET /${this.#others.feed.name}`,
+      `POST /${this.#others.feed.name} `,
     );
-    this.#say(`save in window ${this.#nameOf(page)}`);
+    this.diary.say(`save in window ${this.#nameOf(page)}`);
     if (await this.#isThere(page, '[data-action=repost]')) {
-      this.#say('  anew');
+      this.diary.say('  anew');
       await page.click('[data-action=repost]', { timeout: BUTTON_MS });
       return;
     }
@@ -368,7 +337,7 @@ export class RandomPerson {
         text.split(separator.trim() || separator),
       );
       const both = [...new Set(words.map((one) => one.trim()).filter((one) => one !== ''))].join(separator);
-      this.#say(`  both: ${JSON.stringify(both)}`);
+      this.diary.say(`  both: ${JSON.stringify(both)}`);
       await page.fill(field, both);
     }
   }
@@ -382,28 +351,27 @@ export class RandomPerson {
     if (!(await this.#isThere(page, button))) return;
     const form = page.locator('form.box', { has: page.locator(button) }).first();
     const id = (await form.getAttribute('data-id')) ?? '';
-    this.#say(`discard ${id} in window ${this.#nameOf(page)}`);
+    this.diary.say(`discard ${id} in window ${this.#nameOf(page)}`);
     const { drafts } = await this.#kept(page);
     const values = await form.evaluate(
       '(form) => JSON.stringify([...form.elements].map(({ value }) => value))',
     );
-    const stored = id === '' ? '' : JSON.stringify((await this.#feed.get(`/notes/${id}`)).json ?? '');
+    const stored = id === '' ? '' : JSON.stringify((await this.#others.feed.get(`/notes/${id}`)).json ?? '');
     const lost = [values, ...drafts.filter(({ note }) => note === id).map(({ text }) => text)].join();
-    for (const word of this.#words.keys())
-      if (lost.includes(word) && !stored.includes(word)) this.#mayGo(word);
+    for (const word of this.diary.wordsIn(lost)) if (!stored.includes(word)) this.diary.mayGo(word);
     await page.locator(button).first().click({ timeout: BUTTON_MS });
   }
 
   async #delete(page: Page): Promise<void> {
     this.#mayBeCut(
-      `DELETE /api/v1/feeds/${this.#feed.name}/notes/`,
-      `GET /api/v1/feeds/${this.#feed.name}/notes/`,
+      `DELETE /api/v1/feeds/${this.#others.feed.name}/notes/`,
+      `GET /api/v1/feeds/${this.#others.feed.name}/notes/`,
     );
     const id = await this.#menu(page, 'delete');
     if (id === undefined) return;
-    this.#say(`delete ${id} in window ${this.#nameOf(page)}`);
+    this.diary.say(`delete ${id} in window ${this.#nameOf(page)}`);
     if (this.#random.oneIn(2) && (await this.#isThere(page, '.toast button:has-text("Undo")'))) {
-      this.#say('  undo');
+      this.diary.say('  undo');
       const undone = await page
         .locator('.toast button:has-text("Undo")')
         .last()
@@ -414,28 +382,17 @@ export class RandomPerson {
         );
       if (undone) return;
     }
-    await this.#mayGoWith(id);
-  }
-
-  /** The words of a note that is to be deleted. */
-  async #mayGoWith(id: string): Promise<void> {
-    const { json } = await this.#feed.get(`/notes/${id}`);
-    for (const word of this.#words.keys()) if (JSON.stringify(json ?? '').includes(word)) this.#mayGo(word);
-  }
-
-  #mayGo(word: string): void {
-    this.#say(`  ${word} may go`);
-    this.#words.set(word, 'unsure');
+    await this.#others.mayGo(id);
   }
 
   async #reload(page: Page): Promise<void> {
-    this.#mayBeCut(`GET /${this.#feed.name}`);
-    this.#say(`reload window ${this.#nameOf(page)}`);
+    this.#mayBeCut(`GET /${this.#others.feed.name}`);
+    this.diary.say(`reload window ${this.#nameOf(page)}`);
     await page.reload().catch(() => {});
   }
 
   async #close(page: Page): Promise<void> {
-    this.#say(`close window ${this.#nameOf(page)}`);
+    this.diary.say(`close window ${this.#nameOf(page)}`);
     this.#windows.splice(this.#windows.indexOf(page), 1);
     // Chromium may hang where its own error page is closed. Other pages are closed as they are, like those of a browser that ends.
     if (page.url().startsWith('chrome-error:')) await page.goto('about:blank').catch(() => {});
@@ -444,7 +401,7 @@ export class RandomPerson {
 
   async #goElsewhere(page: Page): Promise<void> {
     const isBack = this.#random.oneIn(2);
-    this.#say(`${isBack ? 'back' : 'go'} in window ${this.#nameOf(page)}`);
+    this.diary.say(`${isBack ? 'back' : 'go'} in window ${this.#nameOf(page)}`);
     if (isBack) await page.goBack({ timeout: BUTTON_MS }).catch(() => {});
     else await page.goto(this.#address + this.#random.oneOf(['', '/settings'])).catch(() => {});
   }
@@ -452,7 +409,7 @@ export class RandomPerson {
   async #takeBack(page: Page): Promise<void> {
     const button = '#waiting [data-action=take-back]';
     if (!(await this.#isThere(page, button))) return;
-    this.#say(`take back in window ${this.#nameOf(page)}`);
+    this.diary.say(`take back in window ${this.#nameOf(page)}`);
     await page.locator(button).first().click({ timeout: BUTTON_MS });
   }
 
@@ -461,8 +418,8 @@ export class RandomPerson {
     if (!(await this.#isThere(page, button))) return;
     // Sent again, what may be stored already is stored twice.
     if (STORED_BEFORE.test((await page.locator('#waiting').textContent()) ?? '')) return;
-    this.#mayBeCut(`POST /${this.#feed.name} `);
-    this.#say(`send in window ${this.#nameOf(page)}`);
+    this.#mayBeCut(`POST /${this.#others.feed.name} `);
+    this.diary.say(`send in window ${this.#nameOf(page)}`);
     await page.locator(button).first().click({ timeout: BUTTON_MS });
   }
 
@@ -473,11 +430,11 @@ export class RandomPerson {
 
   async #changeNetwork(): Promise<void> {
     if (this.#isCut) {
-      this.#say('mend');
+      this.diary.say('mend');
       return this.#mend();
     }
     this.#isCut = true;
-    this.#say('cut');
+    this.diary.say('cut');
     await this.#proxy.cut();
   }
 
@@ -489,71 +446,16 @@ export class RandomPerson {
       this.#random.oneOf(['upload', 'answer', 'page'] as const),
       this.#random.oneOf(requests),
     ];
-    this.#say(`cut in ${where} of ${request}`);
+    this.diary.say(`cut in ${where} of ${request}`);
     this.#proxy.cutIn(where, request);
-  }
-
-  async #somebodyElse(): Promise<void> {
-    if (this.#random.oneIn(6)) return this.#somebodySets();
-    if (this.#password !== undefined && this.#random.oneIn(3)) return this.#somebodyLocks();
-    const { notes: all = [] } = (await this.#feed.list('?limit=100')).json;
-    const notes = all.filter(({ attached_to }: Record<string, unknown>) => attached_to === undefined);
-    if (notes.length > 0 && this.#random.oneIn(8)) {
-      const { id } = this.#random.oneOf<{ id: string }>(notes);
-      this.#say(`somebody deletes ${id}`);
-      await this.#mayGoWith(id);
-      await this.#feed.send('DELETE', `/notes/${id}`);
-      return;
-    }
-    const word = this.#word('s');
-    if (notes.length === 0 || this.#random.oneIn(3)) {
-      this.#say(`somebody posts ${word}`);
-      if ((await this.#feed.post(word)).status === 201) this.#words.set(word, 'kept');
-      return;
-    }
-    const { id } = this.#random.oneOf<{ id: string }>(notes);
-    const { json, headers } = await this.#feed.get(`/notes/${id}`);
-    const { type, content, alt = '', title, tags } = json;
-    const isText = type === 'text/markdown';
-    const member = isText ? this.#random.oneOf(['content', 'content', 'title', 'tags']) : 'alt';
-    if (member === 'tags' && tags.length === MAX_TAGS) return;
-    this.#say(`somebody adds ${word} to the ${member} of ${id}`);
-    const feed = this.#feed.with({ 'if-match': headers.get('etag')! });
-    const members = { alt: `${alt} ${word}`.trim(), title: `${title} ${word}`.trim(), tags: [...tags, word] };
-    const { status } =
-      member === 'content'
-        ? await feed.put(`/notes/${id}`, `${content}\n\n${word}`)
-        : await feed.send('PATCH', `/notes/${id}`, JSON.stringify({ [member]: members[member as 'alt'] }));
-    if (status === 200) this.#words.set(word, 'kept');
-    else this.#say(`  ${status}`);
-  }
-
-  async #somebodySets(): Promise<void> {
-    const { status, json, headers } = await this.#feed.get();
-    if (status !== 200) return;
-    const [word, member] = [this.#word('t'), this.#random.oneOf(['title', 'description'])];
-    this.#say(`somebody sets ${word} in the ${member}`);
-    const feed = this.#feed.with({ 'if-match': headers.get('etag')! });
-    const body = JSON.stringify({ [member]: `${json[member]} ${word}`.trim() });
-    if ((await feed.send('PATCH', '', body)).status === 200) this.#keepSettings(word);
-  }
-
-  /** Changes the password, which ends all logins. */
-  async #somebodyLocks(): Promise<void> {
-    const password = `password ${this.did.length}`;
-    const { status } = await this.#feed.send('PUT', '/password', JSON.stringify({ password }));
-    this.#say(`somebody changes the password: ${status}`);
-    if (status !== 204) return;
-    this.#password = password;
-    this.#feed = this.#feed.with({ 'x-feed-password': password });
   }
 
   /** Types the password where a page asks for it. */
   async #unlock(page: Page): Promise<void> {
-    const form = `form[action="/${this.#feed.name}/access"]`;
+    const form = `form[action="/${this.#others.feed.name}/access"]`;
     if (!(await this.#isThere(page, form))) return;
-    this.#say(`unlock in window ${this.#nameOf(page)}`);
-    await page.fill(`${form} #password`, this.#password!, { timeout: BUTTON_MS });
+    this.diary.say(`unlock in window ${this.#nameOf(page)}`);
+    await page.fill(`${form} #password`, this.#others.password!, { timeout: BUTTON_MS });
     await page.click(`${form} .primary`, { timeout: BUTTON_MS });
     await page.waitForSelector('#compose', { timeout: BUTTON_MS }).catch(() => {});
   }
@@ -568,7 +470,7 @@ export class RandomPerson {
         if (!(await this.#isEmpty(page))) return true;
         // A person reads why a post is refused before pressing anything.
         if ((await refused.count()) === 0) return false;
-        this.#say(`  refused: ${await refused.textContent()}`);
+        this.diary.say(`  refused: ${await refused.textContent()}`);
         await refused
           .locator('[data-action=take-back]')
           .click({ timeout: BUTTON_MS })
@@ -600,7 +502,7 @@ export class RandomPerson {
     if (isStored) return;
     if (!isBack) throw new Error('a draft does not come back');
     const text = await page.inputValue('#note-text');
-    this.#say(`post the draft ${JSON.stringify(text)}`);
+    this.diary.say(`post the draft ${JSON.stringify(text)}`);
     // It may have nothing but a title or tags.
     if (text === '' && (await page.locator('#compose .attachments li').count()) === 0)
       await page.fill('#note-text', 'A text');
@@ -621,10 +523,10 @@ export class RandomPerson {
 
   /** Removes the words from the box that a note has already. */
   async #takeOutStored(page: Page): Promise<void> {
-    const stored = (await this.#stored()).join();
+    const stored = (await this.#others.texts()).join();
     const wordsIn = (text: string) => text.match(/[wps]\d+[wps]/g) ?? [];
     const isNew = (word: string) => !stored.includes(word);
-    this.#say('  without what is stored');
+    this.diary.say('  without what is stored');
     for (const field of ['#note-text', '#note-title', '#note-tags']) {
       if (!(await this.#isThere(page, field))) continue;
       const separator = separatorOf(field);
@@ -643,7 +545,7 @@ export class RandomPerson {
   /** Posts, also to a feed that somebody has made since. */
   async #press(page: Page): Promise<void> {
     if (await this.#isThere(page, '.outdated button')) {
-      this.#say('  to the feed as it is now');
+      this.diary.say('  to the feed as it is now');
       return page.locator('.outdated button').click({ timeout: BUTTON_MS });
     }
     if (STORED_BEFORE.test((await page.textContent('#compose .error')) ?? ''))
@@ -653,8 +555,8 @@ export class RandomPerson {
   }
 
   async #saveDraft(page: Page, id: string): Promise<void> {
-    this.#say(`save the edit of ${id}`);
-    if ((await this.#feed.get(`/notes/${id}`)).status === 404) {
+    this.diary.say(`save the edit of ${id}`);
+    if ((await this.#others.feed.get(`/notes/${id}`)).status === 404) {
       await page.click('#toasts :text("Write it anew")');
       const isMoved = await eventually(async () =>
         (await this.#kept(page)).drafts.every(({ note }) => note !== id),
