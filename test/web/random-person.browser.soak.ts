@@ -42,7 +42,12 @@ for (let number = 0; number < Number(PERSONS); number += 1)
     context.on('page', (opened) => opened.on('dialog', (dialog) => void dialog.accept().catch(() => {})));
     context.on('weberror', (failed) => errors.push(String(failed.error())));
     await page.close();
-    const person = new RandomPerson(random, context, proxy, feed, password);
+    const hasDatabases = !random.oneIn(8);
+    if (!hasDatabases)
+      await context.addInitScript(
+        "indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }",
+      );
+    const person = new RandomPerson(random, context, proxy, feed, password, hasDatabases);
     try {
       for (let step = 0; step < STEPS; step += 1) await person.act();
       await person.finish();

@@ -45,20 +45,26 @@ export class RandomPerson {
   readonly #context: BrowserContext;
   readonly #proxy: CutProxy;
   readonly #others: Others;
+  readonly #hasDatabases: boolean;
   readonly #windows: Page[] = [];
   #isCut = false;
 
-  /** @param password of the feed, if it has one */
+  /**
+   * @param password of the feed, if it has one
+   * @param hasDatabases whether the browser keeps anything
+   */
   constructor(
     random: Random,
     context: BrowserContext,
     proxy: CutProxy,
     feed: FeedClient,
     password: string | undefined,
+    hasDatabases: boolean,
   ) {
     this.#random = random;
     this.#context = context;
     this.#proxy = proxy;
+    this.#hasDatabases = hasDatabases;
     this.#others = new Others(random, this.diary, feed, password);
     context.on('request', (request) => {
       if (request.method() === 'DELETE')
@@ -100,6 +106,7 @@ export class RandomPerson {
       [8, () => this.#changeNetwork()],
       [3, () => this.#others.act()],
       [4, () => this.#unlock(page)],
+      [3, () => this.#lock(page)],
     ];
     let left = random.below(acts.reduce((sum, [weight]) => sum + weight, 0));
     for (const [weight, act] of acts) {
@@ -141,6 +148,7 @@ export class RandomPerson {
   }
 
   async #kept(page: Page): Promise<Kept> {
+    if (!this.#hasDatabases) return { drafts: [], waiting: [] };
     return page.evaluate<Kept>(KEPT).catch(async () => {
       // The page loads itself again, because its feed was just made.
       await page.waitForLoadState();
@@ -150,7 +158,7 @@ export class RandomPerson {
 
   /** Waits until a draft has it, or not. */
   async #ensure(page: Page, word: string): Promise<void> {
-    if (this.#random.oneIn(4)) return;
+    if (!this.#hasDatabases || this.#random.oneIn(4)) return;
     const end = performance.now() + DRAFT_MS;
     while (performance.now() < end) {
       const { drafts } = await this.#kept(page);
@@ -448,6 +456,17 @@ export class RandomPerson {
     ];
     this.diary.say(`cut in ${where} of ${request}`);
     this.#proxy.cutIn(where, request);
+  }
+
+  /** Locks the feed in this browser, which forgets what is not posted. */
+  async #lock(page: Page): Promise<void> {
+    const button = page.locator('text=Lock in this browser');
+    if ((await button.count()) === 0) return;
+    this.diary.say(`lock in window ${this.#nameOf(page)}`);
+    const { drafts, waiting } = await this.#kept(page);
+    const left = [...drafts, ...waiting].map(({ text }) => text).join();
+    for (const word of this.diary.wordsIn(left)) this.diary.mayGo(word);
+    await button.click({ timeout: BUTTON_MS });
   }
 
   /** Types the password where a page asks for it. */
