@@ -10,7 +10,7 @@ import {
   startBrowser,
   visit,
 } from '../support/browser.ts';
-import { ALL_DRAFTS, ALL_WAITING } from '../support/browser-database.ts';
+import { ALL_DRAFTS, ALL_WAITING, BLOCK_STORAGE } from '../support/browser-storage.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
@@ -458,8 +458,8 @@ t.test('drafts are kept after the browser has closed its database', async (t) =>
 });
 
 t.test('a browser that keeps nothing says so once, and asks before words are left', async (t) => {
-  const { page, dialogs } = await visit(t, browser);
-  await page.addInitScript("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }");
+  const { page, dialogs, errors } = await visit(t, browser);
+  await page.addInitScript(BLOCK_STORAGE);
   await page.goto(`${url}/two-windows`);
   await page.focus('#note-text');
   await page.keyboard.type('Words');
@@ -470,6 +470,7 @@ t.test('a browser that keeps nothing says so once, and asks before words are lef
   t.match(dialogs, [/beforeunload/]);
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('article:has-text("Words")');
+  t.same(errors, []);
 });
 
 t.test(

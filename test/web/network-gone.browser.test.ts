@@ -9,7 +9,7 @@ import {
   type VisitOptions,
   visit,
 } from '../support/browser.ts';
-import { ALL_DRAFTS } from '../support/browser-database.ts';
+import { ALL_DRAFTS } from '../support/browser-storage.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';

@@ -6,6 +6,7 @@
 import { randomInt } from 'node:crypto';
 import t from 'tap';
 import { startBrowser, visit } from '../support/browser.ts';
+import { BLOCK_STORAGE } from '../support/browser-storage.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { RandomPerson } from '../support/person/random-person.ts';
@@ -29,7 +30,7 @@ for (let number = 0; number < Number(PERSONS); number += 1)
     const random = new Random(Number(PERSON_SEED) + number);
     const proxy = await CutProxy.start(t, service.port);
     const isMade = !random.oneIn(4);
-    const password = isMade && random.oneIn(4) ? 'the first password' : undefined;
+    const password = isMade && random.oneIn(3) ? 'the first password' : undefined;
     const headers = password === undefined ? {} : { 'x-feed-password': password };
     const feed = new FeedClient(service.url, `person-${PERSON_SEED}-${number}`, headers);
     if (isMade) await feed.post('The first note');
@@ -42,12 +43,9 @@ for (let number = 0; number < Number(PERSONS); number += 1)
     context.on('page', (opened) => opened.on('dialog', (dialog) => void dialog.accept().catch(() => {})));
     context.on('weberror', (failed) => errors.push(String(failed.error())));
     await page.close();
-    const hasDatabases = !random.oneIn(8);
-    if (!hasDatabases)
-      await context.addInitScript(
-        "indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }",
-      );
-    const person = new RandomPerson(random, context, proxy, feed, password, hasDatabases);
+    const hasStorage = !random.oneIn(8);
+    if (!hasStorage) await context.addInitScript(BLOCK_STORAGE);
+    const person = new RandomPerson(random, context, proxy, feed, password, hasStorage);
     try {
       for (let step = 0; step < STEPS; step += 1) await person.act();
       await person.finish();

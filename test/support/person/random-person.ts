@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
-import { ALL_DRAFTS, ALL_WAITING } from '../browser-database.ts';
+import { ALL_DRAFTS, ALL_WAITING } from '../browser-storage.ts';
 import type { CutProxy } from '../cut-proxy.ts';
 import { eventually } from '../eventually.ts';
 import type { FeedClient } from '../feed-client.ts';
@@ -45,13 +45,13 @@ export class RandomPerson {
   readonly #context: BrowserContext;
   readonly #proxy: CutProxy;
   readonly #others: Others;
-  readonly #hasDatabases: boolean;
+  readonly #hasStorage: boolean;
   readonly #windows: Page[] = [];
   #isCut = false;
 
   /**
    * @param password of the feed, if it has one
-   * @param hasDatabases whether the browser keeps anything
+   * @param hasStorage whether the browser keeps anything
    */
   constructor(
     random: Random,
@@ -59,12 +59,12 @@ export class RandomPerson {
     proxy: CutProxy,
     feed: FeedClient,
     password: string | undefined,
-    hasDatabases: boolean,
+    hasStorage: boolean,
   ) {
     this.#random = random;
     this.#context = context;
     this.#proxy = proxy;
-    this.#hasDatabases = hasDatabases;
+    this.#hasStorage = hasStorage;
     this.#others = new Others(random, this.diary, feed, password);
     context.on('request', (request) => {
       if (request.method() === 'DELETE')
@@ -148,7 +148,7 @@ export class RandomPerson {
   }
 
   async #kept(page: Page): Promise<Kept> {
-    if (!this.#hasDatabases) return { drafts: [], waiting: [] };
+    if (!this.#hasStorage) return { drafts: [], waiting: [] };
     return page.evaluate<Kept>(KEPT).catch(async () => {
       // The page loads itself again, because its feed was just made.
       await page.waitForLoadState();
@@ -158,7 +158,7 @@ export class RandomPerson {
 
   /** Waits until a draft has it, or not. */
   async #ensure(page: Page, word: string): Promise<void> {
-    if (!this.#hasDatabases || this.#random.oneIn(4)) return;
+    if (!this.#hasStorage || this.#random.oneIn(4)) return;
     const end = performance.now() + DRAFT_MS;
     while (performance.now() < end) {
       const { drafts } = await this.#kept(page);
@@ -461,7 +461,9 @@ export class RandomPerson {
   /** Locks the feed in this browser, which forgets what is not posted. */
   async #lock(page: Page): Promise<void> {
     const button = page.locator('text=Lock in this browser');
-    if ((await button.count()) === 0) return;
+    if (this.#others.password === undefined) return;
+    if ((await button.count()) === 0)
+      return void (await page.goto(`${this.#address}/settings`).catch(() => {}));
     this.diary.say(`lock in window ${this.#nameOf(page)}`);
     const { drafts, waiting } = await this.#kept(page);
     const left = [...drafts, ...waiting].map(({ text }) => text).join();

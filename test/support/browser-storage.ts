@@ -19,3 +19,11 @@ export const ALL_DRAFTS = allIn('drafts', 'drafts');
 
 /** All posts that wait. */
 export const ALL_WAITING = allIn('outbox', 'posts');
+
+/** A script that makes the browser keep nothing, as Firefox does where a person has blocked the data of sites. */
+export const BLOCK_STORAGE = `{
+  const refuse = () => { throw new DOMException('The operation is insecure.', 'SecurityError'); };
+  indexedDB.open = refuse;
+  for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get: refuse });
+  caches.open = caches.keys = caches.match = async () => refuse();
+}`;
