@@ -473,6 +473,21 @@ t.test('a browser that keeps nothing says so once, and asks before words are lef
   t.same(errors, []);
 });
 
+t.test('a browser that keeps nothing says that a note was not sent', async (t) => {
+  const { page, errors } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.addInitScript("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }");
+  await page.goto(`${url}/two-windows`);
+  await page.focus('#note-text');
+  await page.keyboard.type('Words');
+  await page.waitForSelector('#compose .error:has-text("keeps no drafts")');
+  await page.route(`${url}/two-windows`, (route) => route.abort());
+  await isRouted(page);
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('#compose .error:has-text("cannot be reached")');
+  t.equal(await textOf(page), 'Words');
+  t.same(errors, []);
+});
+
 t.test(
   'a browser whose database never opens lets notes be posted, feeds be locked and people log out',
   async (t) => {

@@ -186,6 +186,20 @@ t.test(
   },
 );
 
+t.test('a browser that blocks its databases logs out, too', async (t) => {
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.addInitScript("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }");
+  for (const [path, button] of [
+    ['/', '.visitor >> text=Log out'],
+    ['/logout', 'main form button'],
+  ] as const) {
+    await givePassword(page);
+    await page.goto(url + path);
+    await page.click(button);
+    await page.waitForURL(`${url}/login?**`);
+  }
+});
+
 t.test('without JavaScript one logs in and out, too', async (t) => {
   const { page } = await visit(t, browser, { javaScriptEnabled: false });
   await givePassword(page);

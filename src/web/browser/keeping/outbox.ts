@@ -1,6 +1,7 @@
-import { createStore, del, get, promisifyRequest, set, values } from 'idb-keyval';
+import { del, get, promisifyRequest, set, values } from 'idb-keyval';
 import { inTime } from '../page/in-time.ts';
 import { headerBytes } from '../page/text.ts';
+import { storeIn } from './store.ts';
 
 /** The `Idempotency-Key`s under which the content of a box was sent. The service may have stored each of these posts, because its answer was lost. */
 export interface SentKeys {
@@ -44,7 +45,7 @@ export const STORED_BEFORE = {
 /** The header of a post that makes its feed. */
 const IF_NEW = 'If-None-Match';
 
-const store = createStore(NAME, 'posts');
+const store = storeIn(NAME, 'posts');
 
 /**
  * Keeps a post on this device, to be sent when the service can be reached: by any page, and by the service worker.

@@ -1,5 +1,6 @@
-import { createStore, del, get, promisifyRequest, set } from 'idb-keyval';
+import { del, get, promisifyRequest, set } from 'idb-keyval';
 import { randomId } from '../page/text.ts';
+import { storeIn } from './store.ts';
 
 /** Content for the box that a link, a bookmarklet or another app has given. */
 export interface SharedContent {
@@ -13,7 +14,7 @@ export interface SharedContent {
 }
 
 const KEY = 'shared';
-const store = createStore(KEY, KEY);
+const store = storeIn(KEY, KEY);
 
 /** Keeps what another app shared, as the form of the manifest's `share_target`, until it is in a box. */
 export function keepShared(form: FormData): Promise<void> {
