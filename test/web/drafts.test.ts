@@ -813,6 +813,20 @@ t.test('whoever goes back to a page has its draft unless another window took it'
   t.equal(await textOf(first), 'Another');
 });
 
+t.test('whoever goes back to a page has the password that was typed for its feed', async (t) => {
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${url}/to-be-protected`);
+  await boxIsReady(page);
+  await page.fill('#feed-password', 'open sesame');
+  await write(page, 'The first note');
+  await putAside(page);
+  await showAgain(page);
+  await restored(page);
+  await page.click('#compose .primary');
+  await page.waitForSelector('article:has-text("The first note")');
+  t.equal((await ask(`${url}/to-be-protected`)).status, 401);
+});
+
 t.test(
   'a window and its copy have drafts of their own, if the copy was opened while the page was left',
   async (t) => {

@@ -164,9 +164,12 @@ export function writingBox(
     showTitle();
   }
 
-  /** Back to what the page came with. */
+  /** Back to what the page came with, but for the password of a feed that is to be made: no draft brings it back. */
   function discard(): void {
+    const password = form.querySelector<HTMLInputElement>('[name=password]');
+    const typed = password?.value ?? '';
     form.reset();
+    if (password !== null) password.value = typed;
     pictures?.clear();
     for (const field of fields) {
       field.ariaInvalid = null;
