@@ -15,6 +15,12 @@ const reader = await visit(t, browser, PHONE);
 const readPage = (read_url: string) => read_url.replace('/feed.xml', '');
 const change = (note: { url: string }, body: string) =>
   ask(note.url, { method: 'PUT', headers: { 'content-type': 'text/markdown' }, body });
+/** Tells the page that its window is shown, or that it is not. */
+const setVisibility = (page: Page, state: 'visible' | 'hidden') =>
+  page.evaluate(`(() => {
+    Object.defineProperty(document, 'visibilityState', {value: '${state}', configurable: true});
+    document.dispatchEvent(new Event('visibilitychange'));
+  })()`);
 const remove = (note: { url: string }) => ask(note.url, { method: 'DELETE' });
 const shows = (page: Page, text: string) => page.waitForSelector(`article:has-text("${text}")`);
 const hides = (page: Page, text: string) =>
@@ -226,6 +232,21 @@ t.test('a note that expires goes at its time', async (t) => {
   t.equal(await page.locator('article').count(), 1);
 });
 
+t.test('a note that lives longer since the page was hidden shows again', async (t) => {
+  const feed = new FeedClient(url, 'passing-later');
+  const { page } = await visit(t, browser);
+  await feed.post('Stays');
+  const { json: note } = await feed.post('Lives on', { 'x-note-expires': '30m' });
+  await page.clock.install();
+  await page.goto(`${url}/passing-later`, { waitUntil: 'networkidle' });
+  await setVisibility(page, 'hidden');
+  await feed.send('PATCH', `/notes/${note.id}`, JSON.stringify({ expires: '' }));
+  await page.clock.fastForward('30:01');
+  await hides(page, 'Lives on');
+  await setVisibility(page, 'visible');
+  await shows(page, 'Lives on');
+});
+
 t.test('a note that expires while it is edited goes when the edit is closed', async (t) => {
   const feed = new FeedClient(url, 'passing-edited');
   const { page } = await visit(t, browser, { says: 'yes' });
@@ -302,19 +323,14 @@ t.test(
     await page.clock.fastForward(31_000);
     await shows(page, 'Asked for');
     await page.unroute(/\/events\?/);
-    const hide = (state: string) =>
-      page.evaluate(`(() => {
-      Object.defineProperty(document, 'visibilityState', {value: '${state}', configurable: true});
-      document.dispatchEvent(new Event('visibilitychange'));
-    })()`);
     const opened = page.waitForRequest(/\/events\?/);
-    await hide('visible');
+    await setVisibility(page, 'visible');
     const stream = await opened;
     const closed = page.waitForEvent('requestfailed', (request) => request === stream);
-    await hide('hidden');
+    await setVisibility(page, 'hidden');
     await closed;
     await feed.post('While hidden');
-    await hide('visible');
+    await setVisibility(page, 'visible');
     await shows(page, 'While hidden');
   },
 );

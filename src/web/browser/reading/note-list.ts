@@ -21,7 +21,7 @@ export class NoteList {
   readonly element: HTMLElement;
   /** Each note as the service sent it, by id, because scripts change what is shown. */
   readonly #sent = new Map<string, string>();
-  /** Notes that were deleted here or have expired: a page that was sent before must not bring them back. */
+  /** Notes that were deleted here: a page that was sent before must not bring them back. */
   readonly #gone = new Set<string>();
   /** The parts around the notes, as the service sent them. */
   readonly #below: Part;
@@ -153,7 +153,9 @@ export class NoteList {
     const soonest = this.notes.some((note) => isOver(note) && isEdited(note)) ? EDITED_MS : 0;
     this.#expiry = setTimeout(
       () => {
-        for (const note of this.notes) if (isOver(note) && !isEdited(note)) this.remove(note);
+        // Not for good: somebody may have let one live longer, which a page does not hear of while it is hidden.
+        for (const note of this.notes) if (isOver(note) && !isEdited(note)) this.#drop(note);
+        showDays(this.element);
         this.#watchExpiry();
       },
       Math.min(Math.max(soonest, first - Date.now()), MAX_WAIT_MS),
