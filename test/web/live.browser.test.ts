@@ -247,6 +247,25 @@ t.test('a note that lives longer since the page was hidden shows again', async (
   await shows(page, 'Lives on');
 });
 
+t.test('a note that was deleted here shows again once it is imported', async (t) => {
+  const feed = new FeedClient(url, 'gone-and-back');
+  const { page } = await visit(t, browser);
+  await feed.post('Goes and comes');
+  const { bytes: body } = await feed.get('/export');
+  await page.clock.install();
+  await page.goto(`${url}/gone-and-back`);
+  await page.click('article summary');
+  await page.click('article [data-action=delete]');
+  await page.waitForSelector('#toasts:has-text("Deleted.")');
+  await page.clock.fastForward(11_000);
+  await hides(page, 'Goes and comes');
+  await feed.post('Meanwhile');
+  await shows(page, 'Meanwhile');
+  const headers = { 'content-type': 'application/zip' };
+  t.equal((await ask(`${feed.record}/import`, { method: 'POST', headers, body })).json.imported, 1);
+  await shows(page, 'Goes and comes');
+});
+
 t.test('a note that expires while it is edited goes when the edit is closed', async (t) => {
   const feed = new FeedClient(url, 'passing-edited');
   const { page } = await visit(t, browser, { says: 'yes' });

@@ -69,6 +69,7 @@ export class NoteList {
     const arrived = notesIn(fresh).filter((note) => !this.#gone.has(idOf(note)) && !isOver(note));
     const lastKnown = arrived.findLastIndex((note) => known.has(idOf(note)));
     const isDisjoint = lastKnown === -1;
+    this.#forgetGone(fresh);
     const { gone, pushed } = this.#left(fresh, arrived);
     // Old notes that new ones push to the next page are removed only while they are out of view.
     const keepsPushed = pushed[0] !== undefined && !(takesNew && isDisjoint) && isInView(pushed[0]);
@@ -100,6 +101,12 @@ export class NoteList {
     place?.restore();
     this.#watchExpiry();
     return { came, waiting };
+  }
+
+  /** A page without a deleted note was sent after the deletion. If the note is in a later one, it is back, such as by an import. */
+  #forgetGone(fresh: HTMLElement): void {
+    const ids = new Set(notesIn(fresh).map(idOf));
+    for (const id of this.#gone) if (!ids.has(id)) this.#gone.delete(id);
   }
 
   /** The notes of this list that did not arrive: deleted ones, and those that are on the next page now. */
