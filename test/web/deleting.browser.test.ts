@@ -194,6 +194,20 @@ t.test('deleted on its own page, a note can be brought back on that of the feed'
   t.same(await left(), ['Not seen']);
 });
 
+t.test('deleted twice because the page of the feed is slow, it is brought back by one Undo', async (t) => {
+  const { left, notes } = await open('slow-feed', 'Kept');
+  await page.goto(notes[0]!.url);
+  // The page stays, as it does while the next one is slow.
+  await page.context().route(`${url}/slow-feed`, (route) => route.fulfill({ status: 204 }), { times: 2 });
+  for (let n = 0; n < 2; n += 1) await choose('Kept', 'delete');
+  await page.goto(`${url}/slow-feed`);
+  await page.locator('.toast button').first().click();
+  t.ok(await isShown('Kept'));
+  await page.goto(`${url}/`);
+  await page.goto(`${url}/slow-feed`);
+  t.same(await left(), ['Kept']);
+});
+
 t.test('it fits on a phone, in the dark', async (t) => {
   await open('small', 'One', 'Two');
   const phone = await visit(t, browser, { ...PHONE, colorScheme: 'dark' });

@@ -27,10 +27,11 @@ interface LeftDeletion extends Deletion {
 
 export const FEED = feedOfPage();
 
-/** Stores deletions for the next page of this feed. Throws if the browser blocks its storage. */
+/** Stores deletions for the next page of this feed, each note once: one Undo takes it back. Throws if the browser blocks its storage. */
 export function leave(key: string, deletions: Iterable<Deletion>): void {
   const left = [...deletions].map((deletion) => ({ ...deletion, leftAt: Date.now() }));
-  sessionStorage.setItem(key, JSON.stringify([...leftUnder(key), ...left]));
+  const isLeft = (known: Deletion) => left.some(({ feed, id }) => feed === known.feed && id === known.id);
+  sessionStorage.setItem(key, JSON.stringify([...leftUnder(key).filter((known) => !isLeft(known)), ...left]));
 }
 
 /** Removes the stored deletions of this feed, and returns those that were left in the last ten minutes. */
