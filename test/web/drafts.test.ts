@@ -475,7 +475,7 @@ t.test('a browser that keeps nothing says so once, and asks before words are lef
 
 t.test('a browser that keeps nothing says that a note was not sent', async (t) => {
   const { page, errors } = await visit(t, browser, { serviceWorkers: 'block' });
-  await page.addInitScript("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }");
+  await page.addInitScript(BLOCK_STORAGE);
   await page.goto(`${url}/two-windows`);
   await page.focus('#note-text');
   await page.keyboard.type('Words');

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { boxIsReady, isUsable, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { BLOCK_STORAGE } from '../support/browser-storage.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { HOSTED } from '../support/licenses.ts';
@@ -188,7 +189,7 @@ t.test(
 
 t.test('a browser that blocks its databases logs out, too', async (t) => {
   const { page } = await visit(t, browser, { serviceWorkers: 'block' });
-  await page.addInitScript("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }");
+  await page.addInitScript(BLOCK_STORAGE);
   for (const [path, button] of [
     ['/', '.visitor >> text=Log out'],
     ['/logout', 'main form button'],
