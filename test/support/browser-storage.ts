@@ -25,5 +25,6 @@ export const BLOCK_STORAGE = `{
   const refuse = () => { throw new DOMException('The operation is insecure.', 'SecurityError'); };
   indexedDB.open = refuse;
   for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get: refuse });
-  caches.open = caches.keys = caches.match = async () => refuse();
+  // Error pages of the browser have no caches.
+  for (const name of ['open', 'keys', 'match']) if (window.caches) caches[name] = async () => refuse();
 }`;
