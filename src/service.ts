@@ -355,11 +355,13 @@ function createReader(
 ): Reader {
   const files = new FileBodies(storage, cache.largestEntry);
   storage.onChange(({ readIds, removed, isUnnamed }) => {
-    if (removed || isUnnamed) files.forgetHashes();
-    for (const readId of readIds) cache.drop(readId);
+    for (const readId of readIds) {
+      if (removed || isUnnamed) files.forgetHashes(readId);
+      cache.drop(readId);
+    }
   });
   storage.onFreshness?.((isFresh) => {
-    files.forgetHashes();
+    files.forgetAllHashes();
     cache.setEnabled(isFresh);
   });
   return new Reader({

@@ -10,8 +10,8 @@ import { hashOfFile } from '../storage/stored-file.ts';
 import type { CacheableView } from './cache.ts';
 import { expiryField, FILE_TERMS, lifetimeOf } from './lifetime.ts';
 
-/** Versions of files whose hashes the storage does not know, and which are remembered. */
-const REMEMBERED_HASHES = 1_000;
+/** Feeds, and files of each, whose hashes the storage does not know, and which are remembered. */
+const [REMEMBERED_FEEDS, REMEMBERED_FILES] = [50, 500];
 
 /** So many files of the largest size that is kept are loaded at once; more are sent piece by piece. */
 const LARGEST_AT_ONCE = 4;
@@ -28,7 +28,7 @@ export class FileBodies {
   readonly #largestKept: number;
   /** Bytes of the files that are being loaded. */
   #loading = 0;
-  #hashes = rememberedHashes();
+  readonly #hashes = new LRUCache<ReadId, LRUCache<string, string>>({ max: REMEMBERED_FEEDS });
 
   /** @param largestKept up to this size a file is loaded in whole to be kept, bytes */
   constructor(storage: Pick<Storage, 'stat'>, largestKept: number) {
@@ -36,18 +36,22 @@ export class FileBodies {
     this.#largestKept = largestKept;
   }
 
-  /** Call it if notes may have been removed: an import can bring them back with the same dates, and other bytes. */
-  forgetHashes(): void {
-    this.#hashes = rememberedHashes();
+  /** Call it if notes of a feed may have been removed: an import can bring them back with the same dates, and other bytes. */
+  forgetHashes(readId: ReadId): void {
+    this.#hashes.delete(readId);
+  }
+
+  forgetAllHashes(): void {
+    this.#hashes.clear();
   }
 
   /** @throws Refusal `not_found` when there is no such file */
   async build(readId: ReadId, file: NoteFile, type: string): Promise<CacheableView> {
     // Those of now, because what is hashed below may be forgotten meanwhile.
-    const hashes = this.#hashes;
+    const hashes = this.#hashesOf(readId);
     const stored = existing(await this.#storage.stat({ readId }, file), 'note');
     const { size, modifiedAt, sha256, expires } = stored;
-    const version = `${readId} ${file} ${size} ${modifiedAt}`;
+    const version = `${file} ${size} ${modifiedAt}`;
     const known = sha256 ?? hashes.get(version);
     // Bytes that have to be hashed and may be kept are read once.
     const bytes = known === undefined ? await this.#load(stored) : undefined;
@@ -74,6 +78,12 @@ export class FileBodies {
     return { representation, isCacheable: true, until };
   }
 
+  #hashesOf(readId: ReadId): LRUCache<string, string> {
+    const known = this.#hashes.get(readId) ?? new LRUCache({ max: REMEMBERED_FILES });
+    this.#hashes.set(readId, known);
+    return known;
+  }
+
   /** The bytes of a file; undefined if it is too large to be kept, or if too many bytes are being loaded already. */
   #load(stored: StoredBody): Promise<Uint8Array<ArrayBuffer>> | undefined {
     const { size } = stored;
@@ -84,10 +94,6 @@ export class FileBodies {
       this.#loading -= size;
     });
   }
-}
-
-function rememberedHashes(): LRUCache<string, string> {
-  return new LRUCache({ max: REMEMBERED_HASHES });
 }
 
 /** Off the event loop: WebCrypto hashes on its own threads. */

@@ -93,14 +93,18 @@ t.test('of a file with a known hash only what is asked for is read, and all of i
   t.same([grown, representation.size], [1, 5]);
 });
 
-t.test('the hash of a version is made once', async (t) => {
+t.test('the hash of a version is made once, until notes of its feed are removed', async (t) => {
   for (const largestKept of [0, 100]) {
     const file = new OneFile();
     const bodies = new FileBodies(file, largestKept);
     const { etag } = (await bodies.build(READ_ID, FILE, 'image/gif')).representation;
     t.equal(file.bytesRead, 5);
+    bodies.forgetHashes('of-another-feed' as ReadId);
     t.equal((await bodies.build(READ_ID, FILE, 'image/gif')).representation.etag, etag);
     t.equal(file.bytesRead, 5);
+    bodies.forgetHashes(READ_ID);
+    await bodies.build(READ_ID, FILE, 'image/gif');
+    t.equal(file.bytesRead, 10);
   }
 });
 
