@@ -88,6 +88,7 @@ export class RandomPerson {
     const random = this.#random;
     if (this.#windows.length === 0) return this.#open();
     const page = random.oneOf(this.#windows);
+    if ((await this.#isThere(page, this.#passwordForm)) && random.oneIn(2)) return this.#unlock(page);
     const acts: readonly (readonly [number, () => Promise<unknown>])[] = [
       [16, () => this.#type(page)],
       [8, () => this.#post(page)],
@@ -105,7 +106,6 @@ export class RandomPerson {
       [4, () => this.#send(page)],
       [8, () => this.#changeNetwork()],
       [3, () => this.#others.act()],
-      [4, () => this.#unlock(page)],
       [3, () => this.#lock(page)],
     ];
     let left = random.below(acts.reduce((sum, [weight]) => sum + weight, 0));
@@ -471,9 +471,13 @@ export class RandomPerson {
     await button.click({ timeout: BUTTON_MS });
   }
 
+  get #passwordForm(): string {
+    return `form[action="/${this.#others.feed.name}/access"]`;
+  }
+
   /** Types the password where a page asks for it. */
   async #unlock(page: Page): Promise<void> {
-    const form = `form[action="/${this.#others.feed.name}/access"]`;
+    const form = this.#passwordForm;
     if (!(await this.#isThere(page, form))) return;
     this.diary.say(`unlock in window ${this.#nameOf(page)}`);
     await page.fill(`${form} #password`, this.#others.password!, { timeout: BUTTON_MS });
