@@ -747,8 +747,11 @@ delete() {
   find_feed
   for id; do
     read_note "$id"
+    tag_read=$(etag)
     confirm || continue
     credentials
+    # What somebody else has written since the question was asked stays.
+    header If-Match "$tag_read"
     send DELETE "$note" 1
     expect_success
   done

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
+import { FeedClient } from '../support/feed-client.ts';
 import { missing } from '../support/installed.ts';
 import { Client, hostOf, outcomeOf, SHELLS } from '../support/nf.ts';
 import { ask, post, start } from '../support/service.ts';
@@ -173,6 +174,21 @@ for (const shell of SHELLS) {
         }
       },
     );
+
+    t.test('a deletion leaves what is written while it asks', { skip: missing('script') }, async (t) => {
+      const name = newFeed();
+      const feed = new FeedClient(url, name);
+      const { id } = (await feed.post('First')).json;
+      const client = await Client.of(t, url, shell, name);
+      const answer = async () => {
+        await feed.put(`/notes/${id}`, 'Second');
+        return 'y\n';
+      };
+      const { code, shown } = await client.inTerminal(['delete', id], ['[y/N]', answer]);
+      t.equal(code, 1);
+      t.match(shown, /changed/);
+      t.equal((await feed.get(`/notes/${id}`)).json.content, 'Second');
+    });
 
     t.test('a deletion asks on a terminal', { skip: missing('script') }, async (t) => {
       const feed = newFeed();

@@ -95,8 +95,11 @@ export class Client {
     return outcomeOf(child);
   }
 
-  /** Runs it in a terminal, which gets each text when what comes before it is shown. */
-  async inTerminal(args: readonly string[], ...typed: readonly (readonly [string, string])[]) {
+  /** Runs it in a terminal, which gets each text when what comes before it is shown; a function is called first, and returns the text. */
+  async inTerminal(
+    args: readonly string[],
+    ...typed: readonly (readonly [string, string | (() => Promise<string>)])[]
+  ) {
     const words = [...this.#shell.command, this.file, ...args].map((word) => `'${word}'`);
     const line = ['-qefc', words.join(' '), '/dev/null'];
     const child = spawn(program('script'), line, { cwd: this.dir, env: { ...this.#env, SHELL: '/bin/sh' } });
@@ -107,7 +110,9 @@ export class Client {
       const next = waiting[0];
       if (next === undefined || !shown.includes(next[0])) return;
       waiting.shift();
-      child.stdin.write(next[1]);
+      const said = next[1];
+      if (typeof said === 'string') child.stdin.write(said);
+      else void said().then((text) => child.stdin.write(text));
     });
     const [code] = await once(child, 'close');
     return { code, shown };
