@@ -116,7 +116,7 @@ const createdSchema = z.object({
   file_url: addressOrNull('The file for everybody who may read. Null if the feed has no read link.'),
 });
 
-const noteSchema = z.object({
+export const noteSchema = z.object({
   id: text('Names the note within its feed.'),
   type: z.enum(NOTE_TYPES.map(mediaType)).describe('The media type of the file.'),
   file: text('The file of the note, `<id>.<ext>`.'),

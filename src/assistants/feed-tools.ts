@@ -8,6 +8,7 @@ import { existing } from '../refusals.ts';
 import { submissionOfNote } from '../requests/read-submission.ts';
 import { type Json, KEEP } from '../schemas.ts';
 import { parseQuery, QUERY_RULE } from '../search/query.ts';
+import { noteEtag } from '../writing/etags.ts';
 import {
   content,
   FEED,
@@ -27,8 +28,16 @@ const ARE_DATA =
 
 const OF_NOTE = { ...FEED, id: text('The id of the note, as in the answers of post_note and list_notes.') };
 
-const EDIT_NOTE = z.object({
+const CHANGED_NOTE = {
   ...OF_NOTE,
+  etag: option(
+    'The `etag` of the note as you read it. If the note was changed since, the call is refused with the code "changed", ' +
+      'so that nothing that others wrote meanwhile is lost.',
+  ),
+};
+
+const EDIT_NOTE = z.object({
+  ...CHANGED_NOTE,
   markdown: content(
     'The new text in place of the old one, at most 100 KB. Only for a note in markdown.',
   ).optional(),
@@ -92,11 +101,12 @@ export const FEED_TOOLS = [
     title: 'Read a note',
     description: `Reads one note: its text, or \`file_url\` if it is a picture, and all that is known of it. ${ARE_DATA}`,
     input: z.object(OF_NOTE),
-    result: 'Note',
+    result: 'VersionedNote',
     effect: 'reads',
     async run({ access, reader }, input, { caller, base }) {
       const { feed } = await access.requireReader(caller, input.feed);
-      return jsonOf(await reader.namedNote(request(base), existing(feed, 'feed'), input.id));
+      const answer = await reader.namedNote(request(base), existing(feed, 'feed'), input.id);
+      return { ...jsonOf(answer), etag: etagOf(answer) };
     },
   }),
   tool({
@@ -104,10 +114,10 @@ export const FEED_TOOLS = [
     title: 'Edit a note',
     description:
       'Changes a note: its whole text, its title, when it expires, or the alternative text of a picture. What is left out stays; id, date ' +
-      'and tags stay. The old text is gone for good, so read the note first if you change a part of it. Readers see the ' +
-      'change at once.',
+      'and tags stay. The old text is gone for good, so read the note first if you change a part of it, and give its `etag`. ' +
+      'Readers see the change at once.',
     input: EDIT_NOTE,
-    result: 'Note',
+    result: 'VersionedNote',
     effect: 'replaces',
     async run(parts, input, { caller, base }) {
       const feed = await parts.access.requireWriter(caller, input.feed);
@@ -119,12 +129,12 @@ export const FEED_TOOLS = [
     title: 'Delete a note',
     description:
       'Deletes a note for good, with its file. There is no undo, so be sure that the user wants it.',
-    input: z.object(OF_NOTE),
+    input: z.object(CHANGED_NOTE),
     result: 'Deleted',
     effect: 'replaces',
     async run({ access, editing }, input, { caller }) {
       const feed = await access.requireWriter(caller, input.feed);
-      await access.change(caller, feed, () => editing.remove(feed, input.id, caller));
+      await access.change(caller, feed, () => editing.remove(feed, input.id, caller, ifMatch(input)));
       return { deleted: true };
     },
   }),
@@ -193,14 +203,19 @@ export const FEED_TOOLS = [
 async function editNote(
   { editing, reader }: ToolParts,
   feed: Feed,
-  { id, markdown, title, alt, expires }: z.infer<typeof EDIT_NOTE>,
+  { id, markdown, title, alt, expires, etag }: z.infer<typeof EDIT_NOTE>,
   { caller, base }: ToolCaller,
 ): Promise<object> {
-  const shown = ({ note }: { readonly note: Note }) => reader.changedNote(note, feed, base);
-  if (markdown === undefined) return shown(await editing.change(feed, id, { title, alt, expires }, caller));
+  const shown = async ({ note }: { readonly note: Note }) => ({
+    ...(await reader.changedNote(note, feed, base)),
+    etag: noteEtag(note, feed),
+  });
+  const etags = ifMatch({ etag });
+  if (markdown === undefined)
+    return shown(await editing.change(feed, id, { title, alt, expires }, caller, etags));
   const submission = submissionOfNote({ type: 'md', meta: { tags: [] } }, new TextEncoder().encode(markdown));
   const changes = { title, alt, expires };
-  return shown(await editing.replace(feed, id, submission, caller, undefined, changes));
+  return shown(await editing.replace(feed, id, submission, caller, etags, changes));
 }
 
 function pageOf({ limit, before, tag }: z.infer<z.ZodObject<typeof PAGE>>) {
@@ -222,6 +237,16 @@ function foundNotes({ notes, next }: Json<'NoteList'>): z.infer<typeof FOUND_NOT
 /** An unconditional request for a view, without compression. */
 function request(base: string, query: Readonly<Record<string, string | undefined>> = {}): NamedRequest {
   return { base, isHead: false, header: () => undefined, query: (name) => query[name] };
+}
+
+function ifMatch({ etag }: { readonly etag?: string | undefined }): readonly string[] | undefined {
+  return etag === undefined ? undefined : [etag];
+}
+
+/** Of a view that is no other than the note. */
+function etagOf({ headers }: Answer): string {
+  const [, etag = ''] = /^ETag: "(.*)"$/m.exec(headers.lines.join('\n')) ?? [];
+  return etag;
 }
 
 /** Views are cached as bytes. */

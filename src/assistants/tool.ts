@@ -5,6 +5,7 @@ import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Licensing } from '../ingest/licensing.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { Reader } from '../read/reader.ts';
+import { noteSchema } from '../schemas.ts';
 import type { FeedLimits } from '../writing/limits.ts';
 
 /** What tools work with: the same as the operations of the API. */
@@ -38,7 +39,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   /** Checks types, and the length of texts: rules are checked as in the API, with its codes. */
   readonly input: Input;
   /** What it answers with: a body of the API, or one of `OWN_RESULTS`. */
-  readonly result: 'Posted' | 'Created' | 'NoteList' | 'Note' | 'Feed' | OwnResult;
+  readonly result: 'Posted' | 'Created' | 'NoteList' | 'Feed' | OwnResult;
   /** Tell clients which calls need the consent of the user. */
   readonly hints: (typeof HINTS)[keyof typeof HINTS];
   /** @throws Refusal as the operation of the API */
@@ -60,8 +61,16 @@ export const FOUND_NOTES = z.object({
   next: z.string().nullable().describe('The `before` of the next page; null where there is none.'),
 });
 
+const VERSIONED_NOTE = noteSchema.extend({
+  etag: z.string().describe('Names this version of the note, for edit_note and delete_note.'),
+});
+
 /** Results that are no bodies of the API. */
-const OWN_RESULTS = { Deleted: z.object({ deleted: z.literal(true) }), FoundNotes: FOUND_NOTES };
+const OWN_RESULTS = {
+  Deleted: z.object({ deleted: z.literal(true) }),
+  FoundNotes: FOUND_NOTES,
+  VersionedNote: VERSIONED_NOTE,
+};
 type OwnResult = keyof typeof OWN_RESULTS;
 
 export function isOwnResult(result: Tool['result']): result is OwnResult {

@@ -152,8 +152,15 @@ async function useAll(
   t.equal(read.value.content, `# Café\n\n![A chart](${attachments[0].file})`);
   t.same(read.value.tags, ['one', 'two']);
 
-  const edited = await client.call('edit_note', { ...place, id: note.id, markdown: 'New', title: 'T' });
+  const { etag } = read.value;
+  const edited = await client.call('edit_note', { ...place, id: note.id, markdown: 'New', title: 'T', etag });
   t.match(edited.value, { id: note.id, content: 'New', title: 'T', tags: ['one', 'two'] });
+  const isChanged = { isError: true, value: { code: 'changed' } };
+  for (const change of [{ markdown: 'Of the old' }, { title: 'Of the old' }])
+    t.match(await client.call('edit_note', { ...place, id: note.id, etag, ...change }), isChanged);
+  t.match(await client.call('delete_note', { ...place, id: note.id, etag }), isChanged);
+  const newest = { ...place, id: note.id, etag: edited.value.etag };
+  t.match((await client.call('edit_note', { ...newest, title: 'U' })).value, { content: 'New', title: 'U' });
   const described = await client.call('edit_note', { ...place, id: file.value.id, alt: '' });
   t.notOk('alt' in described.value);
 
