@@ -119,6 +119,16 @@ t.test('a feed is forgotten and taken back; all are forgotten', async (t) => {
   t.same(faults, { violations: [], errors: [], dialogs: [] });
 });
 
+t.test('a feed that is forgotten does not come back when its page is left in another window', async (t) => {
+  const { page } = await visitorOf(t, [await newFeed('Terns')]);
+  const other = await page.context().newPage();
+  await other.goto(url);
+  await other.click('[aria-label="Forget Terns"]');
+  await page.goto('about:blank');
+  await other.reload();
+  t.same(await listed(other), []);
+});
+
 t.test(
   'a locked feed says so; one without notes stays, and is forgotten if it is deleted here',
   async (t) => {

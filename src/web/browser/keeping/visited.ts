@@ -1,6 +1,5 @@
 import { find, onActions } from '../page/elements.ts';
-import { LOGGING_OUT } from '../page/service.ts';
-import { feedOfPage, keepFeed } from './feeds.ts';
+import { feedOfPage, keepFeed, keptFeeds } from './feeds.ts';
 
 // Keeps the feed of this page in the list of the start page, and asks whoever has made it to keep its address.
 
@@ -9,10 +8,8 @@ const MADE = 'feeds-made';
 
 const name = feedOfPage();
 const main = find<HTMLElement>(document, 'main');
-let isLoggingOut = false;
-addEventListener(LOGGING_OUT, () => {
-  isLoggingOut = true;
-});
+/** This page has put its feed into the list. */
+let isListed = false;
 
 // A page without the box shows some of the notes, which may be none.
 if (newest() === '' && document.querySelector('#compose') !== null) {
@@ -35,10 +32,11 @@ function newest(): string {
   return main.querySelector('article .when time')?.getAttribute('datetime') ?? '';
 }
 
-/** A feed without notes is not kept, because it may not exist. Nothing is kept after a logout. */
+/** A feed without notes is not kept, because it may not exist. Nor is one that was forgotten since, by a logout or in any window. */
 function keep(): void {
   const seen = newest();
-  if (seen === '' || isLoggingOut) return;
+  if (seen === '' || (isListed && keptFeeds().every((feed) => feed.name !== name))) return;
+  isListed = true;
   const title = find(main, 'h1').textContent!.trim();
   const { isNew } = keepFeed({ name, title, seen, ...(read() === name && { isNew: true }) });
   if (read() === name) write('');

@@ -1,6 +1,6 @@
 import { ROOT } from './elements.ts';
 
-/** Event of the window before its browser forgets everything: send now what needs the login, and keep nothing any more. */
+/** Event of the window before its browser forgets everything: send now what needs the login. */
 export const LOGGING_OUT = 'logging-out';
 
 /** Whether the service answers now. */
