@@ -12,6 +12,7 @@ import {
 } from '../support/browser.ts';
 import { ALL_DRAFTS, ALL_WAITING, BLOCK_STORAGE } from '../support/browser-storage.ts';
 import { eventually } from '../support/eventually.ts';
+import { EXIF_MARK, exif, jpegWith } from '../support/exif.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
@@ -960,38 +961,36 @@ t.test('what is written anew does not go with a note that is being sent', async 
   t.equal(await textOf(first), 'Half writ');
 });
 
-t.test('an alternative text is written anew, too', async (t) => {
+t.test('a picture and its alternative text are written anew, too', async (t) => {
   const { page } = await visit(t, browser);
   await post(`${url}/anew-alt`, 'Another');
+  const buffer = jpegWith(picture('jpg'), Buffer.concat([EXIF_MARK, exif({ position: true })]));
   for (const [isReplaced, text, alts] of [
-    [true, '', ['It shows a dot']],
+    [true, '![It shows a dot](dot.jpg)', ['It shows a dot']],
     [false, 'It shows a dot', []],
   ] as const) {
-    const { json: note } = await post(`${url}/anew-alt`, PIXEL, { 'content-type': 'image/png' });
+    const { json: note } = await post(`${url}/anew-alt`, picture('jpg'), { 'content-type': 'image/jpeg' });
     await page.goto(note.url);
     await page.click('article summary');
     await page.click('article a.edit');
     await page.fill('#edit-alt', 'It shows a dot');
     if (isReplaced)
-      await page.setInputFiles('#edit-replacement', {
-        name: 'dot.png',
-        mimeType: 'image/png',
-        buffer: picture('png', 1_000),
-      });
+      await page.setInputFiles('#edit-replacement', { name: 'dot.jpg', mimeType: 'image/jpeg', buffer });
     t.ok(
       await eventually(
         async () =>
-          /It shows/.test(await storage(page)) && isReplaced === /dot\.png/.test(await storage(page)),
+          /It shows/.test(await storage(page)) && isReplaced === /dot\.jpg/.test(await storage(page)),
       ),
     );
     await ask(note.url, { method: 'DELETE' });
     await page.goto(`${url}/anew-alt`);
     await page.click('#toasts :text("Write it anew")');
-    await page.waitForSelector('.restored, #compose.open');
-    t.ok(await eventually(async () => (await storage(page)).includes('"note":""')));
-    t.equal(await textOf(page), text);
+    t.ok(await eventually(async () => (await textOf(page)) === text));
+    // That of the edit is deleted once the box has its own.
+    t.ok(await eventually(async () => !/"note":"[^"]/.test(await storage(page))));
     const rows = await page.locator('.attachments .alt').all();
     t.same(await Promise.all(rows.map((row) => row.inputValue())), alts);
+    t.equal(await page.isVisible('.attachments .notice:has-text("where it was taken")'), isReplaced);
     await page.click('#compose .primary');
     await page.waitForSelector('#toasts:has-text("Posted.")');
   }

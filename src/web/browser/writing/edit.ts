@@ -104,12 +104,17 @@ async function putAnew(form: HTMLFormElement, slot: Slot): Promise<void> {
   if (draft === undefined) return;
   // When the note would have expired says nothing of a new one.
   const { expires: _, alt = '', ...fields } = draft.fields;
-  // The note was a picture if it has an alternative text. Without another picture, that is all there is to tell.
-  const pictures = draft.pictures.map((picture) => ({ ...picture, alt: picture.alt || alt }));
-  const text = fields.text ?? (pictures.length === 0 ? alt : '');
+  const isPicture = fields.text === undefined;
+  // A picture that was chosen in place of the note's is as it was chosen: not shrunk, and nobody has looked for its position.
+  const chosen = draft.pictures.map(({ file, name }) => new File([file], name, { type: file.type }));
+  // Without another picture, its alternative text is all there is to tell of a picture.
+  const text = fields.text ?? (chosen.length === 0 ? alt : '');
+  const pictures = isPicture ? [] : draft.pictures;
   box.restore({ fields: { ...fields, text }, pictures, ...formerOnly(draft) });
   box.text!.focus();
-  if (await box.draft.changed()) await deleteDraft(slot);
+  if (isPicture) box.pictures?.add(chosen, alt);
+  const problem = await box.pictures?.settle();
+  if (!problem && (await box.draft.changed())) await deleteDraft(slot);
 }
 
 function start(article: HTMLElement, url: string, form: HTMLFormElement): void {

@@ -58,15 +58,18 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     dragged = undefined;
   });
 
-  /** Adds files one after the other, and says why one is refused. While the note is sent it takes none, like `hold` of the box. */
-  function add(files: Iterable<File>): void {
+  /**
+   * Adds files one after the other, and says why one is refused. While the note is sent it takes none, like `hold` of the box.
+   * @param alt the alternative text of each
+   */
+  function add(files: Iterable<File>, alt = ''): void {
     if (text.readOnly) return void toast('The note is being sent. Add the picture again afterwards.');
     problem.textContent = '';
     const asked = emptied;
     for (const file of [...files]) {
       coming += 1;
       ready = ready
-        .then(() => addOne(file, asked))
+        .then(() => addOne(file, alt, asked))
         .catch(() => {
           if (asked === emptied) refuse(`${file.name} cannot be read.`);
         })
@@ -87,7 +90,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     problem.textContent = unread = `${problem.textContent} ${sentence}`.trim();
   }
 
-  async function addOne(chosen: File, asked: number): Promise<void> {
+  async function addOne(chosen: File, alt: string, asked: number): Promise<void> {
     if (asked !== emptied) return;
     if (rows.size === most)
       return refuse(
@@ -105,12 +108,12 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     // Only a picture that was drawn again may have another type: PNG or WebP.
     const extension = file.type === chosen.type ? undefined : file.type.split('/')[1];
     const name = sendableName(chosen.name, usedNames, extension);
-    const row = addRow({ name, file, alt: '', holdsPosition });
+    const row = addRow({ name, file, alt, holdsPosition });
     if (file !== chosen) find(row.item, '.file').textContent += `, shrunk from ${bytesText(chosen.size)}`;
     // It took a while: what is selected by now must stay, and so must the focus of another field that somebody types in.
     const focused = document.activeElement as HTMLElement | null;
     text.setSelectionRange(text.selectionEnd, text.selectionEnd);
-    insertBlock(text, pictureReference(name, ''));
+    insertBlock(text, pictureReference(name, alt));
     if (focused?.matches('input, textarea, select')) focused.focus();
     onChange();
   }
