@@ -279,6 +279,31 @@ t.test('an edit that is closed in a list shows what others did to its note meanw
   t.equal(await page.locator('article .box').count(), 1);
 });
 
+t.test('a note that is deleted while its edit is opened goes', async (t) => {
+  const feed = new FeedClient(url, 'opened-gone');
+  await feed.post('Stays');
+  const { json: note } = await feed.post('Goes');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${url}/opened-gone`);
+  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route(note.url, async (route) => {
+    asked.resolve();
+    await held.promise;
+    await route.fallback();
+  });
+  await isRouted(page);
+  await page.click('article:has-text("Goes") summary');
+  await page.click('article:has-text("Goes") a.edit');
+  await asked.promise;
+  await ask(note.url, { method: 'DELETE' });
+  await feed.post('Meanwhile');
+  // The page knows by now, and leaves the note alone.
+  await page.waitForSelector('article:has-text("Meanwhile"), .new:has-text("1 new note")');
+  held.resolve();
+  await page.waitForSelector('#toasts:has-text("deleted meanwhile")');
+  await page.waitForSelector('article:has-text("Goes")', { state: 'detached' });
+});
+
 t.test('a picture that could not be saved is not lost when somebody else changes the title', async (t) => {
   const feed = new FeedClient(url, 'swapped');
   const { json: picture } = await feed.post(PIXEL, { 'content-type': 'image/png' });

@@ -54,7 +54,7 @@ export async function editNote(article: HTMLElement, url: string): Promise<void>
   const mine = asked;
   const { status, form } = await freshForm(url);
   if (form !== undefined && mine === asked) return start(article, url, form);
-  delete article.dataset.editing;
+  giveBack(article);
   if (mine !== asked) return;
   toast(
     status === 404 ? 'This note was deleted meanwhile.' : 'The note cannot be read now. Please try again.',
@@ -303,10 +303,9 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     find<HTMLElement>(article, 'summary').focus();
   }
 
-  /** Closes the edit. The list, which has left the note alone, may have to change or remove it now. */
   function abandon(): void {
     close();
-    if (article.closest('#notes') !== null) void asItIsNow(article);
+    giveBack(article);
   }
 
   function close(): void {
@@ -332,6 +331,12 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     shown?.focus();
     toast(sentence);
   }
+}
+
+/** Ends an edit without a change. The list, which has left the note alone, may have to change or remove it now. */
+function giveBack(article: HTMLElement): void {
+  delete article.dataset.editing;
+  if (article.closest('#notes') !== null) void asItIsNow(article);
 }
 
 function withoutNames(text: string): string {
