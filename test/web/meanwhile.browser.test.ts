@@ -604,6 +604,42 @@ t.test('a note that was deleted and imported again stays', async (t) => {
   t.equal(await texts(), 1);
 });
 
+t.test(
+  'a note that was deleted and imported again stays, though the answer to the import was lost',
+  async (t) => {
+    const feed = new FeedClient(url, 'imported-unsaid');
+    await feed.post('Imported again');
+    const { bytes: buffer } = await feed.get('/export');
+    const zip = { name: 'notes.zip', mimeType: 'application/zip', buffer };
+    const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+    await page.goto(`${url}/imported-unsaid`);
+    await page.click('article summary');
+    await page.click('article [data-action=delete]');
+    await page.waitForSelector('#toasts:has-text("Deleted.")');
+    await page.goto(`${url}/imported-unsaid/settings`);
+    const texts = async () => (await feed.list()).json.notes.length;
+    t.ok(await eventually(async () => (await texts()) === 0));
+    await page.route(
+      '**/import',
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    await isRouted(page);
+    await page.setInputFiles('#import input', zip);
+    await page.waitForSelector('#import .error:text("cannot be reached")');
+    await page.setInputFiles('#import input', zip);
+    await page.waitForSelector('#import .status:text("0 imported, 1 there already.")');
+    await page.goto(`${url}/imported-unsaid`);
+    await boxIsReady(page);
+    await settled(page);
+    t.ok(await page.isVisible('article:has-text("Imported again")'));
+    t.equal(await texts(), 1);
+  },
+);
+
 t.test('a note that was deleted long ago and imported by somebody else stays', async (t) => {
   const feed = new FeedClient(url, 'imported-elsewhere');
   await feed.post('Imported elsewhere');

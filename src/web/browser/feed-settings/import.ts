@@ -26,10 +26,9 @@ input.addEventListener('change', async () => {
   refusals.hidden = true;
   await status.run(async (signal, onProgress) => {
     const headers = { 'Content-Type': 'application/zip', ...forFeed(identity) };
-    const done = await send<Imported>({ method: 'POST', path, headers, body, signal, onProgress });
-    // A note that was deleted before may be back as it was, and is not deleted once more.
-    if (done.imported > 0) take(LEFT);
-    return show(done);
+    // A note that was deleted before may come back as it was, and is not deleted once more; not even if there is no answer.
+    take(LEFT);
+    return show(await send<Imported>({ method: 'POST', path, headers, body, signal, onProgress }));
   });
 });
 
