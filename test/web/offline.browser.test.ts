@@ -136,6 +136,19 @@ t.test('a note that is gone is forgotten', async (t) => {
   await t.rejects(page.goto(note.url));
 });
 
+t.test('pages work though the browser cannot open what it keeps of them', async (t) => {
+  const { page, errors } = await visit(t, browser);
+  await new FeedClient(url, 'no-cache').post('A note');
+  await read(page, `${url}/no-cache`);
+  const [worker] = page.context().serviceWorkers();
+  await worker!.evaluate(
+    "CacheStorage.prototype.open = () => Promise.reject(new DOMException('no', 'UnknownError'))",
+  );
+  await page.reload();
+  await boxIsReady(page);
+  t.same(errors, []);
+});
+
 t.test('a post without a network waits, and arrives once', async (t) => {
   const feed = new FeedClient(url, 'offline-posting');
   await feed.post('Before');

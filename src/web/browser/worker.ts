@@ -70,7 +70,7 @@ function kindOf(request: Pick<Request, 'mode' | 'headers'>, url: URL): keyof typ
 
 /** Assets have a hash in their name, so they never change. */
 async function keptFirst(event: FetchEvent, url: URL): Promise<Response> {
-  const kept = await CACHES.assets.find(url);
+  const kept = await findIn(CACHES.assets, url);
   if (kept !== undefined) return kept.answer;
   const answer = await fetch(event.request);
   if (answer.status === 200) event.waitUntil(CACHES.assets.keep(url, answer.clone()));
@@ -89,10 +89,15 @@ async function networkFirst(event: FetchEvent, url: URL, kind: 'pages' | 'pictur
   }
   // A script that asks for its page again wants to know how it is now.
   const isShown = kind === 'pictures' || request.mode === 'navigate';
-  const kept = isShown ? await cache.find(cacheAddress(url)) : undefined;
+  const kept = isShown ? await findIn(cache, cacheAddress(url)) : undefined;
   if (kept !== undefined) return kind === 'pages' ? dated(kept) : kept.answer;
   if (answer instanceof Response) return answer;
   throw answer;
+}
+
+/** Like `find` of the cache; undefined also if the browser cannot read it, because a page needs its scripts all the same. */
+function findIn(cache: OfflineCache, url: URL): ReturnType<OfflineCache['find']> {
+  return cache.find(url).catch(() => undefined);
 }
 
 /** Adds to a kept page when it was kept. `offline.ts` shows that to the reader. */
