@@ -97,7 +97,10 @@ export class NoteTopic extends Topic<NoteListener> {
     if (hasChanges)
       for (const listener of this.listeners)
         if (isUnnamed || !present.has(listener)) listener.owesReset = true;
-    const delivery = new Delivery(this.#source, feed, this.name === undefined);
+    const delivery = new Delivery(this.#source, feed, {
+      isPublic: this.name === undefined,
+      mayGoOn: () => this.stillAdmits(feed),
+    });
     try {
       // Most listeners are up to date and in one group, which goes first, so that it does not wait for the others.
       const ready = admitted.filter((listener) => listener.mayBegin());
@@ -121,20 +124,27 @@ export class NoteTopic extends Topic<NoteListener> {
   }
 }
 
+interface DeliveryTerms {
+  /** The listeners know the feed by its read id alone. */
+  readonly isPublic: boolean;
+  /** Whether they may be told now what is in it. */
+  readonly mayGoOn: () => Promise<boolean>;
+}
+
 /** One round of delivery: each event is made once for all who get it in this format and with these links. */
 class Delivery {
   readonly #source: NoteSource;
   readonly #feed: Feed;
-  readonly #isPublic: boolean;
+  readonly #terms: DeliveryTerms;
   readonly #encoded = new LRUCache<string, Uint8Array>({
     maxSize: SHARED_BYTES,
     sizeCalculation: ({ byteLength }) => byteLength,
   });
 
-  constructor(source: NoteSource, feed: Feed, isPublic: boolean) {
+  constructor(source: NoteSource, feed: Feed, terms: DeliveryTerms) {
     this.#source = source;
     this.#feed = feed;
-    this.#isPublic = isPublic;
+    this.#terms = terms;
   }
 
   /** Tells listeners at one place what came after it. */
@@ -181,6 +191,8 @@ class Delivery {
     const alike = Map.groupBy(listeners, ({ format, base }) => `${format} ${base}`);
     for (const [, some] of alike) {
       const bytes = await this.#encode(event, id, some[0]!);
+      // Asked after the note was read, because a round of many listeners takes seconds.
+      if (!(await this.#terms.mayGoOn())) throw new Error('The feed admits others by now');
       for (const [n, listener] of some.entries()) {
         send(listener, bytes);
         if (n % BATCH_SIZE === BATCH_SIZE - 1) await nextTurn();
@@ -198,7 +210,10 @@ class Delivery {
     const key = `${event} ${format} ${base} ${id}`;
     const known = this.#encoded.get(key);
     if (known) return known;
-    const note = await this.#source.reader.eventNote(this.#feed, id, { base, isPublic: this.#isPublic });
+    const note = await this.#source.reader.eventNote(this.#feed, id, {
+      base,
+      isPublic: this.#terms.isPublic,
+    });
     if (!note) return undefined;
     const bytes = encodeEvent(format, { event, id, note });
     this.#encoded.set(key, bytes);

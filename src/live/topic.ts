@@ -71,6 +71,14 @@ export abstract class Topic<L extends Listener = Listener> {
     if (!this.#isLookingUp) void this.#lookUpWhileDue();
   }
 
+  /** Whether a feed that was looked up still admits those whom it admitted. What has come since may have ended that. */
+  protected async stillAdmits({ key, passwordHash }: Feed): Promise<boolean> {
+    if (!this.#isDue) return true;
+    if (this.listeners.size === 0) return false;
+    const feed = await this.#find();
+    return feed?.key === key && (this.name === undefined || feed.passwordHash === passwordHash);
+  }
+
   endSessions(isOver: (session: Session) => boolean): void {
     if (this.name === undefined) return;
     for (const { session, stream } of this.listeners) if (session && isOver(session)) stream.end();
@@ -85,12 +93,9 @@ export abstract class Topic<L extends Listener = Listener> {
       this.#isDue = false;
       // Not those who join meanwhile, because the result may be older than what admitted them.
       const listeners = [...this.listeners];
-      const { name, readId } = this;
-      const { storage } = this.owner;
-      const found = name === undefined ? storage.feedByReadId(readId!) : storage.feed(name);
-      const feed = await found.catch((error: Error) => error);
+      const feed = await this.#find().catch((error: Error) => error);
       if (this.listeners.size === 0) break;
-      this.mustPoll = feed instanceof Error || (name !== undefined && feed === undefined);
+      this.mustPoll = feed instanceof Error || (this.name !== undefined && feed === undefined);
       if (feed instanceof Error) continue;
       this.owner.onFound(this, feed);
       await this.tell(listeners, feed).catch(() => {
@@ -98,6 +103,11 @@ export abstract class Topic<L extends Listener = Listener> {
       });
     }
     this.#isLookingUp = false;
+  }
+
+  #find(): Promise<Feed | undefined> {
+    const { storage } = this.owner;
+    return this.name === undefined ? storage.feedByReadId(this.readId!) : storage.feed(this.name);
   }
 }
 

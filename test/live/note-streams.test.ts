@@ -78,6 +78,20 @@ t.test('a password that changes, and a deletion, end the stream by name', async 
   t.same([...first.events, ...second.events], []);
 });
 
+t.test('a stream tells no note that came after the password was changed', async (t) => {
+  const [old, changed] = [{ 'x-feed-password': 'one' }, { 'x-feed-password': 'two' }];
+  const { feed, byName } = await posted(old);
+  const ids: string[] = [];
+  for (let n = 0; n < 100; n += 1) ids.push((await feed.post(`note ${n}`)).json.id);
+  // Each is at another place, so they are told one after the other.
+  const opened = ids.map((id) => NoteStream.open(t, `${byName}?since=${id}`, { ...LINES, ...old }));
+  const streams = await Promise.all(opened);
+  t.equal((await feed.send('PUT', '/password', '{"password":"two"}')).status, 204);
+  const { json } = await feed.with(changed).post('secret');
+  for (const stream of streams) t.ok(await stream.ends());
+  t.equal(streams.filter((stream) => stream.ids().includes(json.id)).length, 0);
+});
+
 t.test('a feed that the operator closes ends the public streams', async (t) => {
   const { feed, byName, byReadId } = await posted();
   const [named, open] = [await NoteStream.open(t, byName, LINES), await NoteStream.open(t, byReadId, LINES)];
