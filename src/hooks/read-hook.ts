@@ -1,3 +1,4 @@
+import type { FeedName } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
 import { parseMessage } from '../requests/bodies.ts';
 import { isUrlencoded } from '../requests/content-type.ts';
@@ -15,6 +16,8 @@ const MAX_VALUES = 150_000;
 export interface HookRequest {
   /** One of `HOOK_KINDS`. */
   readonly kind: string;
+  /** The name of the feed, which no note may show. */
+  readonly feed: FeedName;
   readonly contentType: string | undefined;
   /** Those that the kind looks at, by their lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -42,11 +45,28 @@ export type HookOutcome = { readonly notes: readonly HookNote[] } | Pick<Refusal
  * The notes of a request.
  * @throws Refusal `invalid_body`, `invalid_request`
  */
-export function notesOf({ kind, contentType, headers, body }: HookRequest): readonly HookNote[] {
+export function notesOf({ kind, feed, contentType, headers, body }: HookRequest): readonly HookNote[] {
   const { takesForm, notes } = HOOK_KINDS.get(kind)!;
   const payload = payloadOf(body, takesForm === true && isUrlencoded(contentType));
   refuseDeep(payload);
-  return notes(payload, (name) => headers[name]);
+  return notes(withoutAddress(payload, `/feeds/${feed}/hooks/`), (name) => headers[name]);
+}
+
+/**
+ * The payload without the words that have the address to which it was sent: some senders tell it, such as GitHub's ping. It names
+ * the feed and may have passwords, and readers see the notes.
+ */
+function withoutAddress(value: unknown, address: string): unknown {
+  if (typeof value === 'string') {
+    if (!value.includes(address)) return value;
+    return value
+      .split(/(\s+)/)
+      .map((word) => (word.includes(address) ? '…' : word))
+      .join('');
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((one) => withoutAddress(one, address));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutAddress(one, address)]));
 }
 
 /** The JSON of a body. Its `Content-Type` tells a form only, because senders name JSON in many ways. */

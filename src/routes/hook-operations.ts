@@ -40,6 +40,7 @@ async function postHook(
   await checkSecret(body);
   const notes = await parts.readHook({
     kind: kindName,
+    feed: named.name,
     contentType: exchange.header('content-type'),
     headers: Object.fromEntries((kind.headers ?? []).map((name) => [name, exchange.header(name)])),
     body,

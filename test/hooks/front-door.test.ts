@@ -264,6 +264,23 @@ t.test('what cannot be taken is refused as a post is', async (t) => {
   t.equal((await notesIn('refusals')).length, 0);
 });
 
+t.test('the address that a sender sends along is not shown to readers', async (t) => {
+  const feed = 'told-secret';
+  const address = `https://feed-pass:instance-pass@notes.example/api/v1/feeds/${feed}/hooks/generic?secret=horse`;
+  // A ping of GitHub; others tell the address in each call.
+  const ping = { zen: 'Keep it logically awesome.', hook: { config: { url: address, active: true } } };
+  const large = { ...ping, padding: 'x'.repeat(20_000) };
+  const text = { message: `Sent to ${address}\nby us`, url: address };
+  // Some senders escape slashes.
+  for (const payload of [ping, large, text])
+    for (const body of [JSON.stringify(payload), JSON.stringify(payload).replaceAll('/', '\\/')])
+      t.equal((await send(feed, 'generic', body)).status, 200);
+  const notes = await notesIn(feed);
+  for (const { content } of notes) t.notMatch(content, /told-secret|feed-pass|horse/);
+  t.equal(notes[0].content, 'Sent to …  \nby us\n\n…');
+  t.match(notes.at(-1).content, '"url": "…"');
+});
+
 t.test('a hook counts as one change', async (t) => {
   const limited = await start(t, { SERVICE_RATE_LIMIT: '1' });
   const many = recordedAs('alertmanager', 'many');
