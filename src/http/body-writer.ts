@@ -53,7 +53,8 @@ export class BodyWriter {
         }
       }
       if (this.isEnded) return;
-      if (this.#size === undefined) this.#res.cork(() => this.#res.end());
+      // A body of no bytes has no piece that ends the answer.
+      if (this.#size === undefined || this.#size === 0) this.#res.cork(() => this.#res.end());
       else this.#res.close();
       this.isEnded = true;
     } catch (cause) {

@@ -121,6 +121,16 @@ const operations: Operation[] = [
     }),
   },
   {
+    id: 'empty-stream',
+    method: 'GET',
+    path: '/empty-stream',
+    handle: () => ({
+      status: 200,
+      headers: headers({}),
+      body: { size: 0, chunks: (async function* () {})() },
+    }),
+  },
+  {
     id: 'broken-stream',
     method: 'GET',
     path: '/broken-stream',
@@ -442,6 +452,8 @@ t.test('raw bytes', async (t) => {
     const { body } = await connection.response();
     t.equal(body.length, 1_000_000);
     t.ok(body.subarray(990_000).every((byte) => byte === 99));
+    connection.send(`GET /empty-stream HTTP/1.1\r\n${HOST}\r\n`);
+    t.match(await connection.response(), { status: 200, headers: { 'content-length': '0' } });
     connection.send(`GET /broken-stream HTTP/1.1\r\n${HOST}\r\n`);
     await t.rejects(connection.response(), 'the connection ends before the promised length');
     t.match(outcomes.at(-1), { status: 500, error: { message: 'the disk is gone' } });
