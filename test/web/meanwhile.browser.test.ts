@@ -392,6 +392,47 @@ t.test('a picture that the text does not show is added once if the answer for it
   }
 });
 
+t.test('a picture whose answer was lost is there once, though words were added since', async (t) => {
+  const { page } = mine;
+  for (const isLeft of [false, true]) {
+    const feed = new FeedClient(url, `words-added-${isLeft}`);
+    const { json: note } = await feed.post('Words');
+    await edit(page, note.url);
+    await page.setInputFiles('article [type=file]', {
+      name: 'dot.png',
+      mimeType: 'image/png',
+      buffer: PIXEL,
+    });
+    await page.waitForSelector('.attachments li');
+    await page.fill('.attachments .alt', 'A dot');
+    const isNote = (address: URL) => address.pathname.endsWith(`/notes/${note.id}`);
+    await page.route(isNote, async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await isRouted(page);
+    await page.click('article .primary');
+    await page.waitForSelector('article .error:has-text("cannot be reached")');
+    await page.unroute(isNote);
+    if (isLeft) {
+      await edit(page, note.url);
+      await page.waitForSelector('article .restored:has-text("Your draft of")');
+    }
+    await page.locator('#edit-text').press('Control+Home');
+    await page.keyboard.type('More ');
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.changed:focus');
+    await page.click('[data-action=mine]');
+    await page.waitForSelector('article .box', { state: 'detached' });
+    const { notes } = (await feed.list()).json;
+    const pictures = notes.filter(({ type }: { type: string }) => type === 'image/png');
+    t.match(pictures, [{ attached_to: note.id }]);
+    t.equal(pictures.length, 1);
+    const { content } = (await feed.get(`/notes/${note.id}`)).json;
+    t.equal(content, `More Words\n\n![A dot](${pictures[0].file})`);
+  }
+});
+
 t.test('settings of two windows survive, and one that both changed is asked for again', async (t) => {
   const feed = new FeedClient(url, 'both-set');
   await feed.post(PIXEL, { 'content-type': 'image/png' });

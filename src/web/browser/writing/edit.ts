@@ -26,6 +26,7 @@ const OFFERED_MS = 15_000;
 
 /** A picture of a note, as the API lists it. */
 interface StoredPicture {
+  readonly file: string;
   readonly name?: string;
   readonly size: number;
   readonly attached_to?: string;
@@ -236,7 +237,11 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     // `basis` stays as it was, because the person has not chosen yet: if the page is left now, the restored draft meets the conflict again.
     const isThere = await takeInTheirs(form, url);
     draft.changed();
-    if (isThere && isUnsure && isStored(before) && (await arePicturesStored())) return false;
+    const stored = isThere ? await storedPictures() : new Map<string, string>();
+    const arePicturesStored = (box.pictures?.now() ?? []).every(({ name }) => stored.has(name));
+    if (isThere && isUnsure && isStored(before) && arePicturesStored) return false;
+    // They would be stored once more with mine.
+    for (const [name, file] of stored) box.pictures?.takeStored(name, file);
     showMeanwhile(form, isThere ? 'changed' : 'deleted');
     return true;
   }
@@ -257,19 +262,19 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   }
 
   /**
-   * Whether the pictures of this note have the names and sizes of those in the box: somebody else may have added others. False if the
-   * service does not answer, so that the person sees the conflict before the next Save.
+   * The pictures in the box that this note has already, because an answer was lost: their files by their names. They have the same size,
+   * too, because somebody else may have added others. Empty if the service does not answer, so that the person sees the conflict.
    */
-  async function arePicturesStored(): Promise<boolean> {
+  async function storedPictures(): Promise<Map<string, string>> {
     const pictures = box.pictures?.now() ?? [];
-    if (pictures.length === 0) return true;
+    if (pictures.length === 0) return new Map();
     const notesPath = `${ROOT}/api/v1/feeds/${feed}/notes?limit=100`;
     const request = { method: 'GET', path: notesPath } as const;
     const answer = await send<{ notes: StoredPicture[] }>(request).catch(() => undefined);
     const stored = answer?.notes.filter(({ attached_to }) => attached_to === id) ?? [];
-    return pictures.every(({ name, file }) =>
-      stored.some((other) => other.name === name && other.size === file.size),
-    );
+    const sizes = new Map(pictures.map(({ name, file }) => [name, file.size]));
+    const same = stored.filter(({ name = '', size }) => sizes.get(name) === size);
+    return new Map(same.map(({ name = '', file }) => [name, file]));
   }
 
   /** Posts what was written as a note of its own, because the note that it was for is gone. */

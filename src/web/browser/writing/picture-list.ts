@@ -251,6 +251,14 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
       inOrder().forEach(drop);
       problem.textContent = unread = '';
     },
+    /** Lets the text show a picture as it is stored in place of one of this list; not if the text does not show that as it was inserted. */
+    takeStored(name: string, file: string) {
+      const row = inOrder().find(({ picture }) => picture.name === name);
+      if (row === undefined || !text.value.includes(referenceOf(row))) return;
+      replaceReference(row, pictureReference(file, row.picture.alt));
+      drop(row);
+      onChange();
+    },
     keepsRules: () => inOrder().every(({ item, alt }) => keepsRules(alt, find(item, '.problem'), 'alt')),
     /** The text without its references to pictures of this list. */
     wordsOf: (value: string) => inOrder().reduce((words, row) => words.replace(referenceOf(row), ''), value),
