@@ -105,6 +105,20 @@ t.test('leaving the page carries it out', async (t) => {
   t.ok(await eventually(async () => (await left()).length === 1));
 });
 
+t.test('leaving the page while the service is slow to answer does so, too', async (t) => {
+  const { left } = await open('left-late', 'Stays', 'Goes');
+  await choose('Goes', 'delete');
+  const asked = Promise.withResolvers<void>();
+  // The request of a page that is left is not seen here.
+  await page.route('**/notes/*', () => asked.resolve());
+  await page.clock.fastForward(10_001);
+  await asked.promise;
+  await page.goto(`${url}/`);
+  await page.unroute('**/notes/*');
+  await page.goto(`${url}/left-late`);
+  t.ok(await eventually(async () => (await left()).length === 1));
+});
+
 t.test('a note whose deletion is tried again is hidden until it is certain', async (t) => {
   const { left } = await open('tried-again', 'Stays', 'Goes');
   const proxy = await CutProxy.start(t, port);

@@ -14,6 +14,8 @@ const UNANSWERED = 'The service did not answer, so the note may still exist. Ple
 
 /** Deletions that are carried out when their toasts end or the page is left. */
 const pending = new Map<Deletion, Toast>();
+/** Deletions that the service has not answered yet. The browser may break off their requests when the page is left. */
+const unanswered = new Set<Deletion>();
 
 /** Lets the notes of a list be deleted by their menus, and carries out a deletion that another page has handed over. */
 export function startDeleting(list: NoteList): void {
@@ -69,11 +71,14 @@ export function startDeleting(list: NoteList): void {
 
   async function carryOut(deletion: Deletion, note?: HTMLElement): Promise<void> {
     pending.delete(deletion);
+    unanswered.add(deletion);
     try {
       await send({ method: 'DELETE', path: pathOf(deletion), headers: condition(deletion) });
     } catch (error) {
       if (!(error instanceof RequestFailed)) throw error;
       if (error.code !== 'not_found') return spare(error, note);
+    } finally {
+      unanswered.delete(deletion);
     }
     if (note !== undefined) list.remove(note);
   }
@@ -132,15 +137,14 @@ function notDeleted(error: RequestFailed): string {
 }
 
 function carryOutAll(): void {
+  const left = [...unanswered, ...pending.keys()];
   try {
-    if (pending.size > 0) leave(LEFT, pending.keys());
+    if (left.length > 0) leave(LEFT, left);
   } catch {
     // Storage may be blocked. Then the next page cannot report a deletion that failed.
   }
-  for (const [deletion, shown] of pending) {
-    shown.close();
-    carryOutNow(deletion);
-  }
+  for (const shown of pending.values()) shown.close();
+  left.forEach(carryOutNow);
   pending.clear();
 }
 
