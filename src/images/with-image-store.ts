@@ -113,7 +113,7 @@ function withStore(
   found: StoredFile,
   statAgain: () => Promise<StoredFile | undefined>,
 ): StoredFile {
-  const { size, modifiedAt } = found;
+  const { size, modifiedAt, sha256 } = found;
   async function* read(start: number, end: number): AsyncIterable<Uint8Array> {
     let current = found;
     let at = start;
@@ -130,7 +130,8 @@ function withStore(
         if (!isGone && !(error instanceof FileReplaced)) throw error;
         const again = await statAgain();
         if (again === undefined || again.key === current.key) throw error;
-        if (again.size !== size || again.modifiedAt !== modifiedAt) throw new FileReplaced();
+        const isSame = again.size === size && again.modifiedAt === modifiedAt && again.sha256 === sha256;
+        if (!isSame) throw new FileReplaced();
         current = again;
       }
     }

@@ -14,9 +14,10 @@ export interface PicturePlace {
 
 /** A picture as the database knows it: its bytes are in the row, or in an image store under its key. */
 export interface PictureRow extends PicturePlace {
-  /** Last change of its bytes, which identifies their version. */
+  /** Last change of its bytes. */
   readonly modifiedAt: number;
   readonly size: number;
+  /** Tells versions with the same date apart: a note that is removed can be imported again with that. */
   readonly sha256: string | undefined;
   readonly key: ImageKey | undefined;
 }

@@ -84,3 +84,27 @@ t.test('a picture that is moved out of its row while it is read is read to its e
   }
   t.ok(Buffer.concat(read).equals(bytes.subarray(10, -10)));
 });
+
+t.test(
+  'a picture that comes back with its old date and other bytes while it is moved keeps those',
+  async (t) => {
+    const database = await opened(t);
+    const rows = database.pictureRows;
+    const note = { ...newNote('old', 'png'), modifiedAt: Date.UTC(2020, 0), sha256: 'of the old' };
+    const again = { ...note, bytes: Buffer.from('new'), sha256: 'of the new' };
+    await post(database, name, note);
+    const target = memoryStore();
+    const slowTarget: ImageStore = {
+      ...target,
+      async put(key, bytes) {
+        await target.put(key, bytes);
+        await edits(database).remove(name, note.id);
+        await post(database, name, again);
+      },
+    };
+    t.match(await move({ rows, source: undefined, target: slowTarget }, all), { skipped: 1 });
+    const storage = withImageStore(database, { rows, store: target, keptMs: 0 });
+    const found = await storage.stat((await storage.feed(name))!, noteFile(note.id, 'png'));
+    t.equal((await buffer(found!.read(0, found!.size))).toString(), 'new');
+  },
+);

@@ -1,8 +1,10 @@
 import { renameSync } from 'node:fs';
-import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
+import { type FeedName, type NoteFile, type NoteId, noteFile } from '../../src/feeds/names.ts';
+import { fileTime } from '../../src/storage/files/durable.ts';
 import { FolderLock } from '../../src/storage/files/lock.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
 import { IN_SOAK } from '../support/effort.ts';
@@ -63,6 +65,18 @@ const becomes = async (t: Test, storage: Storage, expected: string[], feed = nam
   await eventually(async () => String(await files(storage, feed)) === String(expected));
   t.same(await files(storage, feed), expected);
 };
+
+byHand('a file whose copy takes its place, with its date, is read on', async (t, { storage, dir }) => {
+  const modifiedAt = Date.UTC(2020, 0);
+  const note = { ...newNote('the same bytes'), modifiedAt };
+  await post(storage, name, note);
+  const found = (await reads(storage).stat(name, noteFile(note.id, 'md')))!;
+  const [path, copy] = [join(dir, name, `${note.id}.md`), join(dir, 'copy')];
+  await cp(path, copy);
+  await utimes(copy, new Date(), fileTime(modifiedAt));
+  await rename(copy, path);
+  t.equal((await buffer(found.read(4, found.size))).toString(), 'same bytes');
+});
 
 byHand(
   'a note that is taken away and put back has come again, also for who was told of it last',

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
@@ -45,6 +46,8 @@ interface Read {
   readonly others?: Note['others'];
   readonly content?: Uint8Array | undefined;
   readonly stamps: Stamps;
+  /** When its file was made, if that was asked for. */
+  readonly bornAt?: number | undefined;
 }
 
 /** Reads files of a note in the folder of its feed. */
@@ -161,21 +164,20 @@ export class NoteReader {
     const found = await this.#readSettled(feed, asked, statNote);
     if (!found) return undefined;
     const { entry, read } = found;
-    const { stamp } = read.stamps;
+    const { bornAt, stamps } = read;
+    const { stamp } = stamps;
     if (!stamp) return undefined;
     const { dir, index } = this.#parts;
+    // An import can bring back a note that was removed, with the same date and as many other bytes.
+    const isSameNote = (stats: Stats) => feed.notes.get(entry.file) === entry || stats.birthtimeMs === bornAt;
+    const isMeant = (stats: Stats) =>
+      index.get(feed.name) === feed && sameStamp(stamp, stats) && isSameNote(stats);
     return {
       size: stamp.size,
       modifiedAt: dateOfFile(stamp),
       sha256: sameStamp(entry.stamp, stamp) ? entry.sha256 : undefined,
       expires: described ? described.read.meta.expires : feed.expiryOf(asked.file),
-      read: (start, end) =>
-        readPart(
-          join(dir, feed.name, entry.file),
-          start,
-          end,
-          (stats) => index.get(feed.name) === feed && sameStamp(stamp, stats),
-        ),
+      read: (start, end) => readPart(join(dir, feed.name, entry.file), start, end, isMeant),
     };
   }
 
@@ -245,7 +247,8 @@ function hasAll(entry: Entry, { stamps }: Read): boolean {
 }
 
 async function statNote(folder: string, { file }: Entry): Promise<Read> {
-  return { meta: NO_META.meta, stamps: { stamp: await statReadable(join(folder, file)) } };
+  const stats = await statReadable(join(folder, file));
+  return { meta: NO_META.meta, stamps: { stamp: stats }, bornAt: stats?.birthtimeMs };
 }
 
 async function readNote(folder: string, entry: Entry, log: FeedLog): Promise<Read> {

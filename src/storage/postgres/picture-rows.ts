@@ -17,7 +17,7 @@ import { NOW, type Statement, statement, type Transaction } from './transaction.
 /** How long the lease of the process that removes objects, and notes that are due, lasts after its last renewal, ms. */
 const LEAD_MS = 10_000;
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < ($1, $2, $3, $4)';
-const VERSION = 'feed = $1 AND id = $2 AND type = $3 AND modified_at = $4';
+const VERSION = 'feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND sha256 IS NOT DISTINCT FROM $5';
 
 interface KeyRow {
   readonly key: ImageKey;
@@ -38,10 +38,10 @@ const CONTENT = statement<{ content: Buffer }>('content')`
 const LOCK_FEED = statement('lock_feed_of_picture')`SELECT FROM feeds WHERE id = $1 FOR UPDATE`;
 // Only an unclaimed key, because a claimed one may be in removal.
 const POINT = statement<object>('point')`
-  UPDATE notes SET content = '', image_key = $5 WHERE ${VERSION} AND image_key IS NULL
-  AND EXISTS (SELECT FROM freed_keys WHERE key = $5 AND attempts = 0 FOR UPDATE) RETURNING 1`;
+  UPDATE notes SET content = '', image_key = $6 WHERE ${VERSION} AND image_key IS NULL
+  AND EXISTS (SELECT FROM freed_keys WHERE key = $6 AND attempts = 0 FOR UPDATE) RETURNING 1`;
 const FILL = statement<object>('fill')`
-  UPDATE notes SET content = $6, image_key = NULL WHERE ${VERSION} AND image_key = $5 RETURNING 1`;
+  UPDATE notes SET content = $7, image_key = NULL WHERE ${VERSION} AND image_key = $6 RETURNING 1`;
 /** The object of a key that was being copied may be in two stores. */
 export const IF_FREED = `ON CONFLICT (key) DO UPDATE
   SET due_at = CASE WHEN freed_keys.attempts < 0 THEN NULL ELSE excluded.due_at END, attempts = 0`;
@@ -170,6 +170,6 @@ export class PostgresPictures implements PictureRows {
   }
 }
 
-function versionOf({ feed, id, type, modifiedAt }: PictureRow): unknown[] {
-  return [feed, id, type, modifiedAt];
+function versionOf({ feed, id, type, modifiedAt, sha256 }: PictureRow): unknown[] {
+  return [feed, id, type, modifiedAt, sha256 ?? null];
 }

@@ -77,7 +77,7 @@ interface WantedFile {
   readonly type: NoteType;
 }
 
-interface WantedPiece extends Pick<FileRow, 'feed' | 'id' | 'type' | 'modified_at'> {
+interface WantedPiece extends Pick<FileRow, 'feed' | 'id' | 'type' | 'modified_at' | 'sha256'> {
   /** From 1. */
   readonly start: number;
   readonly length: number;
@@ -152,9 +152,10 @@ const STATS = statement<FileRow & Numbered>('stats')`
   ) AS note`;
 const PIECES = statement<Piece & Numbered>('pieces')`
   SELECT wanted.number::integer, substring(content FROM wanted.start FOR wanted.length) AS content
-  FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::integer[], $6::integer[])
-    WITH ORDINALITY AS wanted (feed, id, type, modified_at, start, length, number)
-  JOIN notes USING (feed, id, type, modified_at) WHERE image_key IS NULL`;
+  FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::text[], $6::integer[], $7::integer[])
+    WITH ORDINALITY AS wanted (feed, id, type, modified_at, sha256, start, length, number)
+  JOIN notes USING (feed, id, type, modified_at)
+  WHERE image_key IS NULL AND notes.sha256 IS NOT DISTINCT FROM wanted.sha256`;
 
 /** A row of a statement that answers several calls. `number` says which call it is for; the first is 1. */
 interface Numbered {
@@ -205,7 +206,10 @@ export abstract class PostgresReads extends DatabaseStorage {
     );
     this.#pieces = batched(
       (wanted) =>
-        database.read(PIECES, columnsOf(wanted, 'feed', 'id', 'type', 'modified_at', 'start', 'length')),
+        database.read(
+          PIECES,
+          columnsOf(wanted, 'feed', 'id', 'type', 'modified_at', 'sha256', 'start', 'length'),
+        ),
       ([row]) => row,
       ({ length }) => length,
     );

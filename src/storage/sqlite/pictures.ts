@@ -15,6 +15,7 @@ import {
 import { preparer } from './connection.ts';
 
 const NO_BYTES = new Uint8Array();
+const VERSION = 'feed = ? AND id = ? AND type = ? AND modified_at = ? AND sha256 IS ?';
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < (?, ?, ?, ?)';
 
 /**
@@ -42,8 +43,8 @@ export class Pictures {
     return this.#sql.keys.all(after, upTo, limit).map(({ key }) => key);
   }
 
-  bytes({ feed, id, type, modifiedAt }: PictureRow): Uint8Array | undefined {
-    return this.#sql.bytes.get(feed, id, type, modifiedAt)?.content;
+  bytes(picture: PictureRow): Uint8Array | undefined {
+    return this.#sql.bytes.get(...versionOf(picture))?.content;
   }
 
   elsewhere(after: string, limit: number): readonly ImageKey[] {
@@ -59,15 +60,16 @@ export class Pictures {
     if (key !== null) this.#sql.free.run(key, Date.now());
   }
 
-  point({ feed, id, type, modifiedAt }: PictureRow, key: ImageKey): boolean {
+  point(picture: PictureRow, key: ImageKey): boolean {
     if (this.#sql.takeBack.run(key).changes === 0) return false;
-    const { changes } = this.#sql.setKey.run(NO_BYTES, key, feed, id, type, modifiedAt, null);
+    const { changes } = this.#sql.setKey.run(NO_BYTES, key, ...versionOf(picture), null);
     if (changes === 0) this.#sql.free.run(key, Date.now());
     return changes > 0;
   }
 
-  fill({ feed, id, type, modifiedAt, key }: PictureRow, bytes: Uint8Array): boolean {
-    const { changes } = this.#sql.setKey.run(bytes, null, feed, id, type, modifiedAt, key ?? null);
+  fill(picture: PictureRow, bytes: Uint8Array): boolean {
+    const { key } = picture;
+    const { changes } = this.#sql.setKey.run(bytes, null, ...versionOf(picture), key ?? null);
     if (changes > 0 && key !== undefined) this.#sql.free.run(key, null);
     return changes > 0;
   }
@@ -113,6 +115,12 @@ export class Pictures {
   }
 }
 
+type Version = [feed: number, id: string, type: number, modifiedAt: number, sha256: string | null];
+
+function versionOf({ feed, id, type, modifiedAt, sha256 }: PictureRow): Version {
+  return [feed, id, type, modifiedAt, sha256 ?? null];
+}
+
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
   type Place = [createdAt: number, feed: number, id: string, type: number];
@@ -123,9 +131,8 @@ function prepareStatements(db: Database) {
     left: prepare<Place, { count: number }>`SELECT count(*) AS count FROM notes WHERE ${PLACE}`,
     keys: prepare<[string, string, number], { key: ImageKey }>`
       SELECT image_key AS key FROM notes WHERE image_key > ? AND image_key <= ? ORDER BY image_key LIMIT ?`,
-    bytes: prepare<[number, string, number, number], { content: Uint8Array }>`
-      SELECT content FROM notes
-      WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS NULL`,
+    bytes: prepare<Version, { content: Uint8Array }>`
+      SELECT content FROM notes WHERE ${VERSION} AND image_key IS NULL`,
     elsewhere: prepare<[string, number], { key: ImageKey }>`
       SELECT key FROM freed_keys WHERE due_at IS NULL AND key > ? ORDER BY key LIMIT ?`,
     countFreed: prepare<[], { count: number }>`
@@ -146,8 +153,7 @@ function prepareStatements(db: Database) {
     due: prepare<[number, number], { key: ImageKey; attempts: number }>`
       SELECT key, attempts FROM freed_keys WHERE due_at <= ? ORDER BY due_at LIMIT ?`,
     isReferenced: prepare<[ImageKey], object>`SELECT 1 FROM notes WHERE image_key = ?`,
-    setKey: prepare<[Uint8Array, ImageKey | null, number, string, number, number, ImageKey | null]>`
-      UPDATE notes SET content = ?, image_key = ?
-      WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS ?`,
+    setKey: prepare<[Uint8Array, ImageKey | null, ...Version, ImageKey | null]>`
+      UPDATE notes SET content = ?, image_key = ? WHERE ${VERSION} AND image_key IS ?`,
   };
 }

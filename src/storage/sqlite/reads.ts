@@ -147,8 +147,9 @@ export class Reads {
   }
 
   /** Bytes of a version; undefined if the note has another by now. */
-  bytes({ feed, id, type, modified_at }: FileRow, start: number, length: number): Piece | undefined {
-    return this.#sql.bytes.get(start + 1, length, feed, id, type, modified_at);
+  bytes(row: FileRow, start: number, length: number): Piece | undefined {
+    const { feed, id, type, modified_at, sha256 } = row;
+    return this.#sql.bytes.get(start + 1, length, feed, id, type, modified_at, sha256);
   }
 }
 
@@ -194,8 +195,8 @@ function prepareStatements(db: Database) {
       FROM feeds JOIN notes ON notes.feed = feeds.id
       WHERE feeds.id = coalesce(?, (SELECT id FROM feeds WHERE read_id = ? AND NOT blocked)) AND feeds.name IS NOT NULL
       AND notes.id = ? AND notes.type = ? AND ${IS_LIVE}`,
-    bytes: prepare<[number, number, number, string, number, number], Piece>`
+    bytes: prepare<[number, number, number, string, number, number, string | null], Piece>`
       SELECT substr(content, ?, ?) AS content FROM notes
-      WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS NULL`,
+      WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND sha256 IS ? AND image_key IS NULL`,
   };
 }
