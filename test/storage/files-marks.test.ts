@@ -6,6 +6,7 @@ import t from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile } from '../../src/feeds/names.ts';
 import type { NoteMeta } from '../../src/feeds/note.ts';
+import { DurableWriter, FolderSync } from '../../src/storage/files/durable.ts';
 import { MARKS_LIMITS } from '../../src/storage/files/mark-keeper.ts';
 import { endLine } from '../../src/storage/files/marks.ts';
 import { CLOCK_TICK_MS } from '../../src/storage/files/stamp.ts';
@@ -268,6 +269,33 @@ t.test(
     for (const key of ['early', 'late']) t.ok(await answering(second, key), key);
   },
 );
+
+t.test('a key is not forgotten if the disk refuses a deletion just when keys are looked for', async (t) => {
+  const dir = await dataFolder(t);
+  const first = await opened(t, dir, {}, { writer: new WriterThread(dir, undefined), watch: BLIND });
+  const note = keyed('key');
+  await post(first, name, note);
+  await first.close();
+  const syncs = new FolderSync();
+  const [begun, failed] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
+  const folders = {
+    sync: (folder: string) => {
+      begun.resolve();
+      folders.sync = (folder) => syncs.sync(folder);
+      return folder === join(dir, name) ? failed.promise : syncs.sync(folder);
+    },
+  };
+  const thread = { release: () => {}, close: async () => {} };
+  const writer = Object.assign(new DurableWriter(dir, undefined, folders), thread);
+  const second = await opened(t, dir, {}, { writer, watch: BLIND });
+  const removing = edits(second).remove(name, note.id);
+  await begun.promise;
+  // Looks at all metadata first.
+  await reads(second).neighbours(name, { createdAt: 0, file: noteFile(note.id, 'md') });
+  failed.reject(Object.assign(new Error('EIO'), { code: 'EIO' }));
+  await t.rejects(removing, { code: 'store_unavailable' });
+  t.equal(await answering(second, 'key'), note.id);
+});
 
 t.test('a folder that comes while the service runs has its keys', async (t) => {
   const dir = await dataFolder(t);

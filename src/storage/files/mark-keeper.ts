@@ -204,6 +204,7 @@ export class MarkKeeper {
     this.#since.set(feed, read.since);
     // Otherwise `.marks` is written whole: if lines were only added, it would vouch for files whose marks it lacks.
     if (read.unsaved === 0) this.#saved.set(feed, read);
+    else this.#saved.delete(feed);
     this.saveSome(feed);
   }
 

@@ -302,10 +302,13 @@ async function change(
     return { written: { feed: effects.feed, note }, ...(await deleteFeed(parts, feed)) };
   // What is being stored and what is stored never pass the limits together.
   const release = keepRoom(parts.index, feed, before, effects.feed);
+  const { isMarked } = feed;
   // Released in the turn in which the notes come into the index, so that they never count twice.
   const { stampOf, files } = await writeFiles(parts, feed, effects, named)
     .catch((error) => {
       feed.failedWrites += 1;
+      // A look at all marks that has ended meanwhile saw what is undone now.
+      if (!isMarked) feed.isMarked = false;
       throw error;
     })
     .finally(release);
