@@ -99,7 +99,7 @@ export class NoteTopic extends Topic<NoteListener> {
         if (isUnnamed || !present.has(listener)) listener.owesReset = true;
     const delivery = new Delivery(this.#source, feed, {
       isPublic: this.name === undefined,
-      mayGoOn: () => this.stillAdmits(feed),
+      mayGoOn: () => this.isStill(feed),
     });
     try {
       // Most listeners are up to date and in one group, which goes first, so that it does not wait for the others.
@@ -192,7 +192,7 @@ class Delivery {
     for (const [, some] of alike) {
       const bytes = await this.#encode(event, id, some[0]!);
       // Asked after the note was read, because a round of many listeners takes seconds.
-      if (!(await this.#terms.mayGoOn())) throw new Error('The feed admits others by now');
+      if (!(await this.#terms.mayGoOn())) throw new Error('The feed has other settings by now');
       for (const [n, listener] of some.entries()) {
         send(listener, bytes);
         if (n % BATCH_SIZE === BATCH_SIZE - 1) await nextTurn();

@@ -71,12 +71,13 @@ export abstract class Topic<L extends Listener = Listener> {
     if (!this.#isLookingUp) void this.#lookUpWhileDue();
   }
 
-  /** Whether a feed that was looked up still admits those whom it admitted. What has come since may have ended that. */
-  protected async stillAdmits({ key, passwordHash }: Feed): Promise<boolean> {
+  /** Whether a feed that was looked up still admits those whom it admitted, and shows them the same. What has come since may have ended that. */
+  protected async isStill({ key, readId, showSender, passwordHash }: Feed): Promise<boolean> {
     if (!this.#isDue) return true;
     if (this.listeners.size === 0) return false;
     const feed = await this.#find();
-    return feed?.key === key && (this.name === undefined || feed.passwordHash === passwordHash);
+    const admits = this.name === undefined || feed?.passwordHash === passwordHash;
+    return admits && feed?.key === key && feed.readId === readId && feed.showSender === showSender;
   }
 
   endSessions(isOver: (session: Session) => boolean): void {

@@ -92,6 +92,21 @@ t.test('a stream tells no note that came after the password was changed', async 
   t.equal(streams.filter((stream) => stream.ids().includes(json.id)).length, 0);
 });
 
+t.test('a note that came after the read link was changed is told with the new one', async (t) => {
+  const { feed, byName } = await posted();
+  const ids: string[] = [];
+  for (let n = 0; n < 100; n += 1) ids.push((await feed.post(`note ${n}`)).json.id);
+  const opened = ids.map((id) => NoteStream.open(t, `${byName}?since=${id}`, LINES));
+  const streams = await Promise.all(opened);
+  // Most are told in one round, one after the other.
+  t.ok(await eventually(() => streams.filter(({ events }) => events.length > 0).length > 2));
+  await feed.set({ read_id: `${feed.name}-other` });
+  const { json } = await feed.post('after');
+  t.ok(await eventually(() => streams.every((stream) => stream.ids().includes(json.id))));
+  const addresses = streams.map(({ events }) => events.find(({ id }) => id === json.id)?.note.file_url);
+  t.same([...new Set(addresses)], [json.file_url]);
+});
+
 t.test('a feed that the operator closes ends the public streams', async (t) => {
   const { feed, byName, byReadId } = await posted();
   const [named, open] = [await NoteStream.open(t, byName, LINES), await NoteStream.open(t, byReadId, LINES)];
