@@ -33,20 +33,25 @@ export function searchedTexts({ text, title, alt, name, tags }: SearchedNote): r
 export function findMatch(query: SearchQuery, note: SearchedNote): Match | undefined {
   const texts = searchedTexts(note).map((one) => one.replace(/\s+/g, ' ').trim());
   const words = texts.map((text) => [...wordsOf(text)]);
-  const isThere = (term: Term) => words.some((some) => placesOf(term, some).next().done !== true);
+  const isThere = (term: Term) => words.some((some) => firstStart(term, some) < Number.POSITIVE_INFINITY);
   if (!query.all.every(isThere) || query.none.some(isThere)) return undefined;
   for (const [n, text] of texts.entries()) {
-    const places = query.all.flatMap((term) => [...placesOf(term, words[n]!)]);
-    if (places.length > 0) return excerptOf(text, places);
+    const first = Math.min(...query.all.map((term) => firstStart(term, words[n]!)));
+    if (first < Number.POSITIVE_INFINITY) return excerptOf(text, words[n]!, query.all, first);
   }
   return undefined;
 }
 
 type Place = readonly [start: number, end: number];
 
-function* placesOf({ words, isPrefix }: Term, text: readonly Word[]): Generator<Place> {
+/** The places of a term in a text, in order, as far as they begin before `end`. */
+function* placesOf(
+  { words, isPrefix }: Term,
+  text: readonly Word[],
+  end = Number.POSITIVE_INFINITY,
+): Generator<Place> {
   const last = words.length - 1;
-  for (let at = 0; at + last < text.length; at += 1) {
+  for (let at = 0; at + last < text.length && text[at]!.start < end; at += 1) {
     const isHere = words.every((word, n) =>
       n === last && isPrefix ? text[at + n]!.word.startsWith(word) : text[at + n]!.word === word,
     );
@@ -54,18 +59,27 @@ function* placesOf({ words, isPrefix }: Term, text: readonly Word[]): Generator<
   }
 }
 
-function excerptOf(text: string, places: Place[]): Match {
-  const merged: [number, number][] = [];
-  for (const [start, end] of places.sort(([a], [b]) => a - b)) {
-    const last = merged.at(-1);
-    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
-    else merged.push([start, end]);
-  }
-  const begin = excerptStart(text, merged[0]![0]);
+/** Where the first place of a term begins; infinite if there is none. */
+function firstStart(term: Term, text: readonly Word[]): number {
+  for (const [start] of placesOf(term, text)) return start;
+  return Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Looks for no places behind the excerpt: each term may have as many as the text has words.
+ * @param first where the first of all places begins
+ */
+function excerptOf(text: string, words: readonly Word[], terms: readonly Term[], first: number): Match {
+  const begin = excerptStart(text, first);
   const end = excerptEnd(text, begin);
-  const marks = merged
-    .filter(([start]) => start < end)
-    .map(([start, stop]): Place => [start - begin, Math.min(stop, end) - begin]);
+  const places = terms.flatMap((term) => [...placesOf(term, words, end)]).sort(([a], [b]) => a - b);
+  const merged: [number, number][] = [];
+  for (const [start, stop] of places) {
+    const last = merged.at(-1);
+    if (last && start <= last[1]) last[1] = Math.max(last[1], stop);
+    else merged.push([start, stop]);
+  }
+  const marks = merged.map(([start, stop]): Place => [start - begin, Math.min(stop, end) - begin]);
   return { text: text.slice(begin, end), marks };
 }
 

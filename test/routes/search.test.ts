@@ -120,6 +120,15 @@ t.test('each hit says where', async (t) => {
   t.notOk('match' in (await ask(list)).json.notes[0]);
 });
 
+t.test('a query of many words finds a text that has each of them often', async (t) => {
+  const often = new FeedClient(url, 'often');
+  const notes = `${often.record}/notes`;
+  t.equal((await often.post('a '.repeat(51_000))).status, 201);
+  await untilFound(notes, q('a'), 1);
+  const { json } = await search(notes, q('a '.repeat(100)));
+  t.match(json.notes, { length: 1, 0: { match: { marks: { length: 100, 99: [198, 199] } } } });
+});
+
 t.test('with a tag, a limit, and page by page', async (t) => {
   t.same(namesIn((await search(list, `${q('animals')}&tag=long-tail`)).json.notes), ['fox']);
   t.same(namesIn((await search(list, `${q('lazy')}&tag=none`)).json.notes), []);
