@@ -208,12 +208,13 @@ export function forgetMarked(): void {
 }
 
 async function deleteDrafts(isMeant: (draft: Stored) => boolean): Promise<void> {
-  const { drafts, files, done } = await open();
+  const { drafts, files, commit, done } = await open();
   for (const draft of (await result(drafts.getAll())) as Stored[]) {
     if (!isMeant(draft)) continue;
     drafts.delete(draft.id);
     for (const { file } of draft.pictures) files.delete(file);
   }
+  commit();
   await done;
 }
 
