@@ -1,6 +1,6 @@
 /** Drafts of Chromium's windows: each has its own, and none is lost with its window. */
 import type { Page } from 'playwright-core';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import {
   axeFindings,
   boxIsReady,
@@ -10,55 +10,17 @@ import {
   startBrowser,
   visit,
 } from '../support/browser.ts';
-import { ALL_DRAFTS, ALL_WAITING, BLOCK_STORAGE } from '../support/browser-storage.ts';
+import { HOLD_DRAFTS, isKept, restored, storage, textOf, twoWindows, write } from '../support/drafts.ts';
 import { eventually } from '../support/eventually.ts';
-import { EXIF_MARK, exif, jpegWith } from '../support/exif.ts';
 import { FeedClient } from '../support/feed-client.ts';
-import { PIXEL, picture } from '../support/pictures.ts';
+import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
 const browser = await startBrowser(t);
 const { url } = await start(t);
 
-const textOf = (page: Page) => page.inputValue('#note-text');
-const restored = (page: Page) => page.waitForSelector('.restored:has-text("Your draft of")');
-/** Waits until a note is written to the browser's database. Not with `waitForFunction`: its eval is against the policy of pages. */
-async function isKept(page: Page, text: string, expires = ''): Promise<void> {
-  const has = async () =>
-    JSON.parse(await storage(page)).some(
-      ({ fields }: { fields: { text: string; expires: string } }) =>
-        fields.text === text && fields.expires === expires,
-    );
-  if (!(await eventually(has))) throw new Error(`no draft holds ${text}`);
-}
-/** All drafts of the browser, as its database has them. */
-const storage = async (page: Page) => JSON.stringify(await page.evaluate(ALL_DRAFTS));
-
-/** Opens the edit of the first note of a feed. */
-async function editFirst(page: Page, name: string): Promise<void> {
-  await page.goto(`${url}/${name}`);
-  await page.click('article summary');
-  await page.click('article a.edit');
-  await page.waitForSelector('#edit-text');
-}
-
-/** Two windows of one browser on a feed with a note. */
-async function twoWindows(t: Test, name: string) {
-  await post(`${url}/${name}`, 'A note');
-  // Its service worker would answer for scripts that a test holds back.
-  const { page: first, ...faults } = await visit(t, browser, { serviceWorkers: 'block' });
-  const second = await first.context().newPage();
-  for (const page of [first, second]) await page.goto(`${url}/${name}`);
-  return { first, second, faults, open: () => first.context().newPage() };
-}
-
-async function write(page: Page, text: string): Promise<void> {
-  await page.fill('#note-text', text);
-  await isKept(page, text);
-}
-
 t.test('each window has its own draft; posting one leaves the other', async (t) => {
-  const { first, second, faults } = await twoWindows(t, 'two-windows');
+  const { first, second, faults } = await twoWindows(t, browser, url, 'two-windows');
   await write(first, 'Of the first');
   await write(second, 'Of the second');
   for (const [page, text] of [
@@ -90,7 +52,7 @@ t.test('each window has its own draft; posting one leaves the other', async (t) 
 });
 
 t.test('the draft of a window that is closed comes back in the next, with its pictures', async (t) => {
-  const { first, second, open } = await twoWindows(t, 'closed');
+  const { first, second, open } = await twoWindows(t, browser, url, 'closed');
   await boxIsReady(first);
   await first.fill('#note-text', 'Words');
   const picture = { mimeType: 'image/png', buffer: PIXEL };
@@ -137,7 +99,7 @@ t.test('the draft of a window that is closed comes back in the next, with its pi
 t.test(
   'a draft stays with its window, if that is loaded again while another one looks for drafts',
   async (t) => {
-    const { first, second } = await twoWindows(t, 'loaded-again');
+    const { first, second } = await twoWindows(t, browser, url, 'loaded-again');
     await write(first, 'Of the first');
     await first.goto('about:blank');
     // The look for windows that are open waits for the test.
@@ -180,7 +142,7 @@ t.test('the draft of the version that kept one for each feed is taken once', asy
 });
 
 t.test('what is typed before the draft is back does not take its place', async (t) => {
-  const { first } = await twoWindows(t, 'fast');
+  const { first } = await twoWindows(t, browser, url, 'fast');
   await write(first, 'Before');
   const typed = Promise.withResolvers<void>();
   await first.route('**/static/*.js', async (route) => {
@@ -195,7 +157,7 @@ t.test('what is typed before the draft is back does not take its place', async (
 });
 
 t.test('a title, tags and an expiry that are set before the draft is back stay', async (t) => {
-  const { first } = await twoWindows(t, 'tagged');
+  const { first } = await twoWindows(t, browser, url, 'tagged');
   await first.focus('#note-text');
   await first.click('#compose [data-action=title]');
   await first.fill('#note-title', 'Before');
@@ -227,7 +189,7 @@ t.test('a title, tags and an expiry that are set before the draft is back stay',
 });
 
 t.test('what is posted before the draft is back waits for another look', async (t) => {
-  const { first } = await twoWindows(t, 'faster');
+  const { first } = await twoWindows(t, browser, url, 'faster');
   await write(first, 'Before');
   const typed = Promise.withResolvers<void>();
   await first.route('**/static/writer*', async (route) => {
@@ -295,42 +257,8 @@ t.test('a note whose page was left while it was sent is posted once', async (t) 
   t.equal((await ask(`${url}/api/v1/feeds/left/notes`)).json.notes.length, 2);
 });
 
-/** Holds up what is written to a database of the browser until `isHeld` is false. */
-const hold = (name: string, ...stores: string[]) => `new Promise((held) => {
-  globalThis.isHeld = true;
-  indexedDB.open('${name}').onsuccess = ({ target: { result: database } }) => {
-    const store = database.transaction(${JSON.stringify(stores)}, 'readwrite').objectStore('${stores[0]}');
-    const wait = () => {
-      held();
-      if (isHeld) store.count().onsuccess = wait;
-      else database.close();
-    };
-    wait();
-  };
-})`;
-const HOLD_DRAFTS = hold('drafts', 'drafts', 'files');
-
-t.test(
-  'what is typed after a note was sent is a draft, even if that of the note is still written',
-  async (t) => {
-    const { first } = await twoWindows(t, 'slow-disk');
-    await boxIsReady(first);
-    await first.evaluate(HOLD_DRAFTS);
-    await first.fill('#note-text', 'First');
-    await first.keyboard.press('Control+Enter');
-    if (!(await eventually(async () => (await textOf(first)) === '')))
-      throw new Error('the box is not emptied');
-    await first.fill('#note-text', 'Second');
-    await first.evaluate('isHeld = false');
-    await first.waitForSelector('#toasts:has-text("Posted.")');
-    await first.reload();
-    await restored(first);
-    t.equal(await textOf(first), 'Second');
-  },
-);
-
 t.test('whoever goes back to the page has the draft once', async (t) => {
-  const { first } = await twoWindows(t, 'back');
+  const { first } = await twoWindows(t, browser, url, 'back');
   await write(first, 'Begun');
   await first.goto(url);
   await first.goBack();
@@ -427,7 +355,7 @@ t.test('a deletion that was refused forgets nothing later', async (t) => {
 });
 
 t.test('a draft written after a logout in another window keeps its own pictures', async (t) => {
-  const { first, second } = await twoWindows(t, 'logged-out');
+  const { first, second } = await twoWindows(t, browser, url, 'logged-out');
   const add = async (page: Page, name: string, buffer: Buffer) => {
     await boxIsReady(page);
     await page.setInputFiles('.pictures input', { name, mimeType: 'image/png', buffer });
@@ -448,219 +376,8 @@ t.test('a draft written after a logout in another window keeps its own pictures'
   t.same(await second.locator('.attachments .file').allTextContents(), ['large.png · 5 KB']);
 });
 
-t.test('drafts are kept after the browser has closed its database', async (t) => {
-  const { first } = await twoWindows(t, 'closed-database');
-  await write(first, 'Before');
-  const devTools = await first.context().newCDPSession(first);
-  await devTools.send('Storage.clearDataForOrigin', { origin: url, storageTypes: 'indexeddb' });
-  await first.fill('#note-text', 'After');
-  await isKept(first, 'After');
-  t.equal(await first.textContent('#compose .error'), '');
-});
-
-t.test('a browser that keeps nothing says so once, and asks before words are left', async (t) => {
-  const { page, dialogs, errors } = await visit(t, browser);
-  await page.addInitScript(BLOCK_STORAGE);
-  await page.goto(`${url}/two-windows`);
-  await page.focus('#note-text');
-  await page.keyboard.type('Words');
-  await page.waitForSelector('#compose .error:has-text("keeps no drafts")');
-  const asked = page.waitForEvent('dialog');
-  await page.close({ runBeforeUnload: true });
-  await asked;
-  t.match(dialogs, [/beforeunload/]);
-  await page.keyboard.press('Control+Enter');
-  await page.waitForSelector('article:has-text("Words")');
-  t.same(errors, []);
-});
-
-t.test('a browser that keeps nothing says that a note was not sent', async (t) => {
-  const { page, errors } = await visit(t, browser, { serviceWorkers: 'block' });
-  await page.addInitScript(BLOCK_STORAGE);
-  await page.goto(`${url}/two-windows`);
-  await page.focus('#note-text');
-  await page.keyboard.type('Words');
-  await page.waitForSelector('#compose .error:has-text("keeps no drafts")');
-  await page.route(`${url}/two-windows`, (route) => route.abort());
-  await isRouted(page);
-  await page.keyboard.press('Control+Enter');
-  await page.waitForSelector('#compose .error:has-text("cannot be reached")');
-  t.equal(await textOf(page), 'Words');
-  t.same(errors, []);
-});
-
-t.test(
-  'a browser whose database never opens lets notes be posted, feeds be locked and people log out',
-  async (t) => {
-    const closed = await start(t, { SERVICE_PASSWORD: 'instance password' });
-    const feed = new FeedClient(closed.url, 'stuck', { authorization: 'Bearer instance password' });
-    await feed.post('A note', { 'x-feed-password': 'open' });
-    const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
-    await page.addInitScript('indexedDB.open = () => ({})');
-    await page.goto(`${closed.url}/login?next=/stuck`);
-    await page.fill('[name=password]', 'instance password');
-    await page.keyboard.press('Enter');
-    await page.waitForURL(`${closed.url}/stuck`);
-    await page.fill('#password', 'open');
-    await page.keyboard.press('Enter');
-    await page.focus('#note-text');
-    await page.keyboard.type('Words');
-    await page.keyboard.press('Control+Enter');
-    await page.waitForSelector('#toasts:has-text("Posted.")');
-    await page.goto(`${closed.url}/stuck/settings`);
-    await page.click('text=Lock in this browser');
-    await page.waitForSelector('text=This feed is locked');
-    await page.click('.visitor button');
-    await page.waitForURL(`${closed.url}/logout`);
-    await page.click('main form button');
-    await page.waitForURL((address) => address.pathname !== '/logout');
-  },
-);
-
-t.test('a draft that is not read in time stays, and nothing is written in its place', async (t) => {
-  const { first, second, open } = await twoWindows(t, 'late');
-  await write(first, 'Before');
-  await second.evaluate(HOLD_DRAFTS);
-  await first.reload();
-  await first.fill('#note-text', 'Later');
-  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
-  await second.evaluate('isHeld = false');
-  await first.fill('#note-text', 'Later still');
-  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
-  await settled(first);
-  await first.close();
-  const third = await open();
-  await third.goto(`${url}/late`);
-  await restored(third);
-  t.equal(await textOf(third), 'Before');
-});
-
-t.test('where no draft was to be read, a late database keeps what was typed', async (t) => {
-  const { first, second } = await twoWindows(t, 'late-empty');
-  await write(first, 'Before');
-  await first.fill('#note-text', '');
-  t.ok(await eventually(async () => !(await storage(first)).includes('Before')));
-  await second.evaluate(HOLD_DRAFTS);
-  await first.reload();
-  await first.fill('#note-text', 'Words');
-  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
-  await second.evaluate('isHeld = false');
-  await isKept(first, 'Words');
-});
-
-/** Drafts cannot be read in a page that has this script, until `isFailing` is false there. */
-const FAILING_READS = `Object.assign(globalThis, { isFailing: true, failures: 0 });
-  for (const name of ['get', 'getAll']) {
-    const read = IDBObjectStore.prototype[name];
-    IDBObjectStore.prototype[name] = function (...query) {
-      if (isFailing) {
-        failures += 1;
-        throw new DOMException('no', 'UnknownError');
-      }
-      return read.apply(this, query);
-    };
-  }`;
-
-/** A window whose draft, `Before`, cannot be read since it was loaded. */
-async function unreadable(t: Test, name: string) {
-  const windows = await twoWindows(t, name);
-  const { first } = windows;
-  await write(first, 'Before');
-  await first.addInitScript(FAILING_READS);
-  await first.reload();
-  // That of the box, and the look for edits.
-  t.ok(await eventually(async () => (await first.evaluate<number>('failures')) >= 2));
-  return { ...windows, recover: () => first.evaluate('isFailing = false') };
-}
-
-t.test('a draft that could not be read comes back with the next words, and both are kept', async (t) => {
-  const { first, recover } = await unreadable(t, 'read-again');
-  await first.fill('#note-text', 'Later');
-  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
-  await recover();
-  await first.locator('#note-text').press('End');
-  await first.keyboard.type('!');
-  await restored(first);
-  await isKept(first, 'Before\n\nLater!');
-  t.equal(await textOf(first), 'Before\n\nLater!');
-  t.equal(await first.textContent('#compose .error'), '', 'what was said is true no more');
-});
-
-t.test('a draft that could not be read comes back when the box gets the focus', async (t) => {
-  const { first, recover } = await unreadable(t, 'focused-again');
-  await recover();
-  await first.focus('#note-text');
-  await restored(first);
-  t.equal(await textOf(first), 'Before');
-});
-
-t.test('a draft that cannot be read stays, and so it does if another note is posted', async (t) => {
-  const { first, recover, open } = await unreadable(t, 'unread');
-  await first.fill('#note-text', 'Later');
-  await first.waitForSelector('#compose .error:has-text("keeps no drafts")');
-  await recover();
-  await first.keyboard.press('Control+Enter');
-  await first.waitForSelector('article:has-text("Later")');
-  t.notOk(await first.isVisible('article:has-text("Before")'));
-  await first.close();
-  const third = await open();
-  await third.goto(`${url}/unread`);
-  await restored(third);
-  t.equal(await textOf(third), 'Before');
-});
-
-t.test('a draft comes back without a picture that cannot be read', async (t) => {
-  const { first } = await twoWindows(t, 'unreadable-picture');
-  await boxIsReady(first);
-  await first.setInputFiles('.pictures input', { name: 'a.png', mimeType: 'image/png', buffer: PIXEL });
-  await first.waitForSelector('.attachments li');
-  await write(first, 'Words');
-  // To add what is there already fails, too.
-  await first.addInitScript(`const { get } = IDBObjectStore.prototype;
-    IDBObjectStore.prototype.get = function (key) {
-      return this.name === 'files' ? this.add('', key) : get.call(this, key);
-    };`);
-  await first.reload();
-  await restored(first);
-  t.equal(await textOf(first), 'Words');
-  t.equal(await first.locator('.attachments li').count(), 0);
-  t.match(await first.textContent('.restored'), 'is back, without a picture that cannot be read.');
-  await write(first, 'More words');
-});
-
-t.test('a post that is not kept in time is not kept, and not sent later', async (t) => {
-  const { first, second } = await twoWindows(t, 'kept-late');
-  await first.route(`${url}/kept-late`, (route) => route.abort());
-  await isRouted(first);
-  // The page has made the database by then.
-  await boxIsReady(first);
-  await second.evaluate(hold('outbox', 'posts'));
-  await first.fill('#note-text', 'Words');
-  await first.keyboard.press('Control+Enter');
-  await first.waitForSelector('#compose .error:has-text("cannot be reached")');
-  t.equal(await textOf(first), 'Words');
-  await second.evaluate('isHeld = false');
-  const isEmpty = () => first.evaluate<boolean>(`${ALL_WAITING}.then(({ length }) => length === 0)`);
-  t.ok(await eventually(isEmpty));
-});
-
-t.test(
-  'what the address brought is not there again once it is posted, though no draft is kept',
-  async (t) => {
-    await post(`${url}/brought`, 'A note');
-    const { page } = await visit(t, browser, { serviceWorkers: 'block' });
-    await page.addInitScript("indexedDB.open = () => { throw new Error('blocked') }");
-    await page.goto(`${url}/brought?text=Words`);
-    await page.waitForSelector('#compose .error:has-text("keeps no drafts")');
-    t.equal(await textOf(page), 'Words');
-    await page.click('#compose .primary');
-    await page.waitForSelector('#toasts:has-text("Posted.")');
-    t.equal(page.url(), `${url}/brought`);
-  },
-);
-
 t.test('what is taken back before the draft is back is not posted twice', async (t) => {
-  const { first, second } = await twoWindows(t, 'taken-early');
+  const { first, second } = await twoWindows(t, browser, url, 'taken-early');
   const feed = new FeedClient(url, 'taken-early');
   await boxIsReady(first);
   let isLost = true;
@@ -697,76 +414,6 @@ t.test('what is taken back before the draft is back is not posted twice', async 
   );
 });
 
-t.test('an edit that is saved before its draft is back shows the draft first', async (t) => {
-  const { first, second } = await twoWindows(t, 'saved-early');
-  await editFirst(first, 'saved-early');
-  await first.fill('#edit-text', 'Words');
-  const isKeptEdit = async () => (await storage(first)).includes('Words');
-  t.ok(await eventually(isKeptEdit));
-  await second.evaluate(HOLD_DRAFTS);
-  await editFirst(first, 'saved-early');
-  await first.click('article .primary');
-  await second.evaluate('isHeld = false');
-  await restored(first);
-  await settled(first);
-  t.equal(await first.inputValue('#edit-text'), 'Words');
-});
-
-t.test('an edit that is saved takes no words while its draft is deleted', async (t) => {
-  const { first, second } = await twoWindows(t, 'saved-slowly');
-  await editFirst(first, 'saved-slowly');
-  await first.fill('#edit-text', 'Words');
-  const isKeptEdit = async () => (await storage(first)).includes('Words');
-  t.ok(await eventually(isKeptEdit));
-  await second.evaluate(HOLD_DRAFTS);
-  await first.focus('#edit-text');
-  await first.keyboard.press('Control+Enter');
-  const feed = new FeedClient(url, 'saved-slowly');
-  t.ok(await eventually(async () => (await feed.list()).json.notes[0].content === 'Words'));
-  await first.waitForSelector('#edit-text:not([readonly])');
-  await first.keyboard.type(' and more');
-  t.equal(await first.inputValue('#edit-text'), 'Words');
-  await second.evaluate('isHeld = false');
-  await first.waitForSelector('article:focus:has-text("Words")');
-});
-
-t.test(
-  'an edit that was cancelled while it met a conflict leaves the draft of the next one alone',
-  async (t) => {
-    const { json: note } = await post(`${url}/cancelled`, 'A note');
-    const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
-    await editFirst(page, 'cancelled');
-    await page.fill('#edit-text', 'First words');
-    await ask(note.url, { method: 'PUT', headers: { 'content-type': 'text/markdown' }, body: 'Theirs' });
-    const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    await page.route(
-      note.url,
-      async (route) => {
-        asked.resolve();
-        await held.promise;
-        await route.fallback();
-      },
-      { times: 1 },
-    );
-    await isRouted(page);
-    await page.click('article .primary');
-    await asked.promise;
-    await page.click('article [data-action=close]');
-    await page.waitForSelector('article .box', { state: 'detached' });
-    await page.click('article summary');
-    await page.click('article a.edit');
-    await page.fill('#edit-text', 'Second words');
-    const isKeptEdit = async () => (await storage(page)).includes('Second words');
-    t.ok(await eventually(isKeptEdit));
-    const answered = page.waitForResponse(note.url);
-    held.resolve();
-    await (await answered).finished();
-    await settled(page);
-    await page.reload();
-    t.ok(await isKeptEdit());
-  },
-);
-
 t.test('a window to whose page somebody goes back counts as open again', async (t) => {
   await post(`${url}/kept-page`, 'A note');
   const { page } = await visit(t, browser, { serviceWorkers: 'block' });
@@ -797,7 +444,7 @@ const showAgain = (page: Page) =>
   page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
 
 t.test('whoever goes back to a page has its draft unless another window took it', async (t) => {
-  const { first, second } = await twoWindows(t, 'aside');
+  const { first, second } = await twoWindows(t, browser, url, 'aside');
   await write(first, 'Once');
   await putAside(first);
   await second.reload();
@@ -831,7 +478,7 @@ t.test('whoever goes back to a page has the password that was typed for its feed
 t.test(
   'a window and its copy have drafts of their own, if the copy was opened while the page was left',
   async (t) => {
-    const { first, second } = await twoWindows(t, 'copied-aside');
+    const { first, second } = await twoWindows(t, browser, url, 'copied-aside');
     await boxIsReady(first);
     const id = await first.evaluate<string>("sessionStorage.getItem('window')");
     await putAside(first);
@@ -862,217 +509,4 @@ t.test('a page with a running upload asks before it is left; one whose draft is 
   await page.waitForSelector('.sending progress');
   await page.goto(`${url}/`);
   t.match(dialogs, [/beforeunload/]);
-});
-
-t.test('the draft of an edit comes back with the edit', async (t) => {
-  const { json: note } = await post(`${url}/edited`, 'As it was');
-  const { page } = await visit(t, browser);
-  const edit = () => editFirst(page, 'edited');
-  await edit();
-  await page.fill('#edit-text', 'Half writ');
-  await isKept(page, 'Half writ');
-  await page.goto(`${url}/edited`);
-  await page.click('#toasts :text("Go on")');
-  await page.waitForSelector('article .restored:has-text("Your draft of")');
-  t.equal(await page.inputValue('#edit-text'), 'Half writ');
-  await ask(note.url, { method: 'PUT', headers: { 'content-type': 'text/markdown' }, body: 'By others' });
-  await edit();
-  await page.waitForSelector('article .restored:has-text("Your draft of")');
-  await page.keyboard.press('Control+Enter');
-  await page.waitForSelector('.meanwhile.changed:focus');
-  t.equal(await page.inputValue('#edit-theirs'), 'By others', 'what others changed since is not lost');
-  await page.click('[data-action=mine]');
-  // Until then the preview in the box says so, too.
-  await page.waitForSelector('article .box', { state: 'detached' });
-  await page.waitForSelector('article:has-text("Half writ")');
-  await edit();
-  t.equal(await page.inputValue('#edit-text'), 'Half writ');
-  t.notOk(await page.isVisible('.restored'), 'what was saved is no draft');
-});
-
-t.test('the draft of an edit whose note was deleted can be written anew', async (t) => {
-  const { json: note } = await post(`${url}/edited-gone`, 'As it was', { 'x-note-tags': 'tag' });
-  await post(`${url}/edited-gone`, 'Another');
-  const { page } = await visit(t, browser);
-  await page.goto(note.url);
-  await page.click('article summary');
-  await page.click('article a.edit');
-  await page.fill('#edit-text', 'Half writ');
-  const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
-  await page.setInputFiles('article [type=file]', file);
-  await page.waitForSelector('.attachments li');
-  if (!(await eventually(async () => (await storage(page)).includes('dot.png')))) throw new Error('no draft');
-  await ask(note.url, { method: 'DELETE' });
-  await page.goto(`${url}/edited-gone`);
-  await page.fill('#note-text', 'In the box');
-  await page.click('#toasts :text("Write it anew")');
-  await page.waitForSelector('#toasts:has-text("Post what is in the box first")');
-  await page.fill('#note-text', '');
-  if (!(await eventually(async () => !(await storage(page)).includes('In the box'))))
-    throw new Error('the draft stays');
-  await page.reload();
-  await page.click('#toasts :text("Write it anew")');
-  await page.waitForSelector('#compose .attachments li');
-  t.match(await textOf(page), /^Half writ\n\n!\[.*\]\(dot\.png\)$/);
-  t.equal(await page.inputValue('#note-tags'), 'tag');
-  if (!(await eventually(async () => (await storage(page)).includes('"note":""'))))
-    throw new Error('no draft');
-  await page.reload();
-  await restored(page);
-  await page.click('#compose .primary');
-  await page.waitForSelector('#toasts:has-text("Posted.")');
-  const { notes } = (await ask(`${url}/api/v1/feeds/edited-gone/notes`)).json;
-  t.match(notes.find(({ tags }: { tags: string[] }) => tags.includes('tag')).content, /^Half writ/);
-  t.equal(notes.length, 3);
-  t.notMatch(await storage(page), /Half writ/);
-});
-
-t.test('what is written anew does not go with a note that is being sent', async (t) => {
-  const { first, second } = await twoWindows(t, 'anew-sent');
-  const { json: note } = await post(`${url}/anew-sent`, 'As it was');
-  await editFirst(first, 'anew-sent');
-  await first.fill('#edit-text', 'Half writ');
-  t.ok(await eventually(async () => (await storage(first)).includes('Half writ')));
-  await ask(note.url, { method: 'DELETE' });
-  await first.goto(`${url}/anew-sent`);
-  await boxIsReady(first);
-  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  await first.route(`${url}/anew-sent`, async (route) => {
-    if (route.request().method() !== 'POST') return route.fallback();
-    asked.resolve();
-    await held.promise;
-    await route.fallback();
-  });
-  await isRouted(first);
-  const offer = await first.waitForSelector('#toasts :text("Write it anew")');
-  await second.evaluate(HOLD_DRAFTS);
-  await offer.click();
-  await first.fill('#note-text', 'Meanwhile');
-  await first.keyboard.press('Control+Enter');
-  await asked.promise;
-  await second.evaluate('isHeld = false');
-  await isKept(first, 'Meanwhile');
-  await first.waitForSelector('#toasts:has-text("Post what is in the box first")');
-  held.resolve();
-  await first.waitForSelector('#toasts:has-text("Posted.")');
-  await first.reload();
-  await first.click('#toasts :text("Write it anew")');
-  await isKept(first, 'Half writ');
-  t.equal(await textOf(first), 'Half writ');
-});
-
-t.test('a picture and its alternative text are written anew, too', async (t) => {
-  const { page } = await visit(t, browser);
-  await post(`${url}/anew-alt`, 'Another');
-  const buffer = jpegWith(picture('jpg'), Buffer.concat([EXIF_MARK, exif({ position: true })]));
-  for (const [isReplaced, text, alts] of [
-    [true, '![It shows a dot](dot.jpg)', ['It shows a dot']],
-    [false, 'It shows a dot', []],
-  ] as const) {
-    const { json: note } = await post(`${url}/anew-alt`, picture('jpg'), { 'content-type': 'image/jpeg' });
-    await page.goto(note.url);
-    await page.click('article summary');
-    await page.click('article a.edit');
-    await page.fill('#edit-alt', 'It shows a dot');
-    if (isReplaced)
-      await page.setInputFiles('#edit-replacement', { name: 'dot.jpg', mimeType: 'image/jpeg', buffer });
-    t.ok(
-      await eventually(
-        async () =>
-          /It shows/.test(await storage(page)) && isReplaced === /dot\.jpg/.test(await storage(page)),
-      ),
-    );
-    await ask(note.url, { method: 'DELETE' });
-    await page.goto(`${url}/anew-alt`);
-    await page.click('#toasts :text("Write it anew")');
-    t.ok(await eventually(async () => (await textOf(page)) === text));
-    // That of the edit is deleted once the box has its own.
-    t.ok(await eventually(async () => !/"note":"[^"]/.test(await storage(page))));
-    const rows = await page.locator('.attachments .alt').all();
-    t.same(await Promise.all(rows.map((row) => row.inputValue())), alts);
-    t.equal(await page.isVisible('.attachments .notice:has-text("where it was taken")'), isReplaced);
-    await page.click('#compose .primary');
-    await page.waitForSelector('#toasts:has-text("Posted.")');
-  }
-});
-
-t.test('the draft of an edit of a note that the page does not show leads to it', async (t) => {
-  const { json: note } = await post(`${url}/edited-old`, 'As it was');
-  const { page } = await visit(t, browser);
-  await page.goto(note.url);
-  await page.click('article summary');
-  await page.click('article a.edit');
-  await page.fill('#edit-text', 'Half writ');
-  await isKept(page, 'Half writ');
-  await Promise.all(Array.from({ length: 60 }, (_, n) => post(`${url}/edited-old`, `${n}`)));
-  await page.goto(`${url}/edited-old`);
-  await page.click('#toasts :text("Go on")');
-  await page.waitForURL(note.url);
-  await page.waitForSelector('#toasts :text("Go on")');
-});
-
-t.test(
-  'a picture that is chosen in place of another one is in the draft until it is discarded',
-  async (t) => {
-    const { json: note } = await post(`${url}/chosen`, PIXEL, { 'content-type': 'image/png' });
-    const other = Buffer.concat([PIXEL, Buffer.alloc(9)]);
-    const { page } = await visit(t, browser);
-    const choose = async () => {
-      await page.setInputFiles('#edit-replacement', { name: 'b.png', mimeType: 'image/png', buffer: other });
-      if (!(await eventually(async () => (await storage(page)).includes('b.png'))))
-        throw new Error('no draft');
-    };
-    const save = async () => {
-      await page.click('article .primary');
-      await page.waitForSelector('article .box', { state: 'detached' });
-      return (await ask(note.file_url)).bytes;
-    };
-    const edit = async () => {
-      await page.goto(note.url);
-      await page.click('article summary');
-      await page.click('article a.edit');
-      await page.waitForSelector('#edit-replacement');
-    };
-    const comesBack = async () => {
-      await edit();
-      await page.waitForSelector('article .restored:has-text("Your draft of")');
-      t.equal(await page.inputValue('#edit-replacement'), 'C:\\fakepath\\b.png');
-    };
-    await edit();
-    await choose();
-    await comesBack();
-    await page.click('[data-action=discard]');
-    await page.fill('#edit-alt', 'Mine');
-    t.ok((await save()).equals(PIXEL), 'discarded');
-    await edit();
-    await choose();
-    await comesBack();
-    t.ok((await save()).equals(other));
-  },
-);
-
-t.test('the draft of an edit leaves an expiry that others have set meanwhile', async (t) => {
-  const feed = new FeedClient(url, 'expiring');
-  const { json: note } = await feed.post('As it was');
-  const { page } = await visit(t, browser);
-  await editFirst(page, 'expiring');
-  await page.fill('#edit-text', 'Half writ');
-  await isKept(page, 'Half writ');
-  await feed.send('PATCH', `/notes/${note.id}`, JSON.stringify({ expires: '7d' }));
-  await editFirst(page, 'expiring');
-  await page.waitForSelector('article .restored:has-text("Your draft of")');
-  t.equal(await page.inputValue('#edit-expires'), 'as it is');
-  await page.fill('#edit-text', 'All written');
-  await isKept(page, 'All written', 'as it is');
-  await feed.send('PATCH', `/notes/${note.id}`, JSON.stringify({ expires: '' }));
-  await editFirst(page, 'expiring');
-  await page.waitForSelector('article .restored:has-text("Your draft of")');
-  t.equal(await page.inputValue('#edit-expires'), '', 'nor does it bring back one that others have removed');
-  await feed.send('PATCH', `/notes/${note.id}`, JSON.stringify({ expires: '7d' }));
-  await page.keyboard.press('Control+Enter');
-  await page.waitForSelector('.meanwhile.changed:focus');
-  await page.click('[data-action=mine]');
-  await page.waitForSelector('article .box', { state: 'detached' });
-  const { json: saved } = await feed.get(`/notes/${note.id}`);
-  t.match(saved, { content: 'All written', expires_at: String });
 });
