@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
-import { findMatch, type Match } from '../search/match.ts';
+import { findMatch, MAX_SEARCHED_BYTES, type Match } from '../search/match.ts';
 import { queryKey, type SearchQuery } from '../search/query.ts';
 import { KeyedLimit } from '../worker-pool.ts';
 import { noteEtag } from '../writing/etags.ts';
@@ -160,7 +160,8 @@ function isUnknown({ judgement }: Asked): boolean {
 
 /** What of a note a thread needs, in buffers of its own. */
 function searchedPart({ content, meta: { title, alt, name, tags } }: Note): NoteToSearch {
-  return { content: content && ownBytes(content), meta: { title, alt, name, tags } };
+  const searched = content && ownBytes(content.subarray(0, MAX_SEARCHED_BYTES));
+  return { content: searched, meta: { title, alt, name, tags } };
 }
 
 function lengthOf({ content, meta: { title = '', alt = '', name = '', tags } }: Note): number {

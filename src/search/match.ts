@@ -19,6 +19,8 @@ export interface Match {
   readonly marks: readonly (readonly [start: number, end: number])[];
 }
 
+/** Only the beginning of a longer text is searched: people can place files of any size. */
+export const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 /** The longest excerpt, in UTF-16 units. */
 const EXCERPT_LENGTH = 200;
 /** The most of an excerpt before its first mark, in UTF-16 units. */

@@ -1,4 +1,6 @@
 /** Search in lists, feeds and pages (contract §14). */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { type ExactOptions, exactly } from '../support/exact-request.ts';
@@ -128,6 +130,18 @@ t.test('a query of many words finds a text that has each of them often', async (
   const { json } = await search(notes, q('a '.repeat(100)));
   t.match(json.notes, { length: 1, 0: { match: { marks: { length: 100, 99: [198, 199] } } } });
 });
+
+t.test(
+  'a very long text that somebody placed by hand is found by what is at its beginning',
+  { skip: (process.env.SERVICE_STORAGE ?? 'fs') !== 'fs' },
+  async (t) => {
+    const placed = new FeedClient(url, 'placed');
+    await placed.post();
+    await writeFile(join(service.dir, 'placed', 'log.md'), `needle ${'lorem ipsum '.repeat(2_000_000)}`);
+    await untilFound(`${placed.record}/notes`, q('needle'), 1);
+    t.equal((await placed.delete()).status, 204);
+  },
+);
 
 t.test('with a tag, a limit, and page by page', async (t) => {
   t.same(namesIn((await search(list, `${q('animals')}&tag=long-tail`)).json.notes), ['fox']);

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { dateOfId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
+import { MAX_SEARCHED_BYTES } from '../../search/match.ts';
 import {
   MAX_METADATA_BYTES,
   metaIn,
@@ -28,8 +29,6 @@ import { findAgainSync } from './read-file.ts';
 import { dateByFile } from './stamp.ts';
 import { READ } from './syscalls.ts';
 
-/** Only the beginning of a longer text is searched: people can place files of any size. */
-const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 /** Names that come from the system in one call. */
 const NAMES_AT_ONCE = 1_024;
 
