@@ -35,6 +35,19 @@ t.test('an edit that is saved before its draft is back shows the draft first', a
   t.equal(await first.inputValue('#edit-text'), 'Words');
 });
 
+t.test('whoever writes before the draft of an edit was looked for goes on at the same place', async (t) => {
+  const { first, second } = await twoWindows(t, browser, url, 'caret');
+  await second.evaluate(HOLD_DRAFTS);
+  await editFirst(first, 'caret');
+  await first.focus('#edit-text');
+  await first.keyboard.press('Control+Home');
+  await first.keyboard.type('One ');
+  await second.evaluate('isHeld = false');
+  await isKept(first, 'One A note');
+  await first.keyboard.type('two ');
+  t.equal(await first.inputValue('#edit-text'), 'One two A note');
+});
+
 t.test('an edit that is saved takes no words while its draft is deleted', async (t) => {
   const { first, second } = await twoWindows(t, browser, url, 'saved-slowly');
   await editFirst(first, 'saved-slowly');

@@ -147,6 +147,8 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     void save();
   });
   void draft.restore().then((isBack) => {
+    // Somebody may be writing already, because a browser can take long to read a draft.
+    if (form.contains(document.activeElement)) return;
     box.fields[0]!.focus();
     if (!isBack) text?.setSelectionRange(text.value.length, text.value.length);
   });
