@@ -1,6 +1,7 @@
 /** The service as an app of Chromium: what was read can be read without a network, and what of it is forgotten. */
 import t from 'tap';
 import { boxIsReady, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { keptIn, read, textsOf, write } from '../support/offline.ts';
@@ -117,6 +118,24 @@ t.test('a page that was on its way while the service worker became active is con
   await arrival;
   const isControlled = () => late.evaluate<boolean>('navigator.serviceWorker.controller !== null');
   t.ok(await eventually(isControlled));
+});
+
+t.test('a page whose scripts were loaded after the service worker became active is kept too', async (t) => {
+  await new FeedClient(url, 'offline-early').post('The early page');
+  const { page } = await visit(t, browser);
+  const early = await page.context().newPage();
+  const held = Promise.withResolvers<void>();
+  await early.route('**/static/*.js', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await early.goto(`${url}/offline-early`, { waitUntil: 'commit' });
+  await read(page, `${url}/offline-first`);
+  const isControlled = () => early.evaluate<boolean>('navigator.serviceWorker.controller !== null');
+  t.ok(await eventually(isControlled));
+  const before = await keptIn(page, 'pages');
+  held.resolve();
+  t.ok(await eventually(async () => (await keptIn(page, 'pages')) > before));
 });
 
 t.test('logging out and locking a feed forget what was kept', async (t) => {

@@ -10,14 +10,12 @@ if (storedAt !== undefined) showAge(Number(storedAt));
 // Only https and localhost have service workers.
 const workers = navigator.serviceWorker as ServiceWorkerContainer | undefined;
 if (workers !== undefined) {
-  const isFirst = workers.controller === null;
-  if (document.readyState === 'complete') register(workers, isFirst);
-  else addEventListener('load', () => register(workers, isFirst));
+  if (document.readyState === 'complete') register(workers);
+  else addEventListener('load', () => register(workers));
   addEventListener('online', () => workers.controller?.postMessage({ sends: true }));
 }
 
-/** @param isFirst whether this page was loaded without the service worker, so that it has to be told what was read */
-async function register(container: ServiceWorkerContainer, isFirst: boolean): Promise<void> {
+async function register(container: ServiceWorkerContainer): Promise<void> {
   try {
     await container.register(`${ROOT}/service-worker.js`);
   } catch {
@@ -25,7 +23,13 @@ async function register(container: ServiceWorkerContainer, isFirst: boolean): Pr
     return;
   }
   const { active } = await container.ready;
-  active?.postMessage({ sends: true, keep: isFirst ? shown() : [] });
+  active?.postMessage({ sends: true, keep: isKnown() ? [] : shown() });
+}
+
+/** Whether this page came through the service worker, which has kept it then. It may control a page that was loaded before. */
+function isKnown(): boolean {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+  return navigation !== undefined && navigation.workerStart > 0;
 }
 
 /** The addresses of this page and of what it shows. */
