@@ -111,6 +111,8 @@ export function testSearch(backend: Backend): void {
     await finds('leise -rauschen', 3, 6);
     await finds('leise -"rauschen leise"', 3, 6);
     await finds('leise -tone*', 1, 3, 5);
+    await finds('r* ra* rau* rauschen*', 1, 5);
+    await finds('l* le* -rau* -rausche* -rauschen*', 3, 6);
     await finds('strasse', 2);
     await finds('STRASSE cafe', 2);
     await finds('1.5', 2);

@@ -3,6 +3,8 @@ import { wordsOf } from '../../search/words.ts';
 
 /** The most words of a query that the index is asked for, which bounds the cost of a query; `findMatch` judges the rest. */
 const MAX_WORDS = 16;
+/** The most beginnings of one word that the index is asked for, because the engine goes through all words that begin so, again for each. */
+const MAX_NESTED = 2;
 
 /** Signs that the engine would end a token at, or not tell from others. */
 const NOT_IN_TOKENS = /[^a-z0-9\u0080-\uffff]/g;
@@ -36,15 +38,24 @@ export function tokenText(chunk: number, texts: readonly string[], tags: readonl
 export function matchExpression(chunk: number, { all, none }: SearchQuery, tag: string | undefined): string {
   const start = `${chunk.toString(36)}:`;
   let left = MAX_WORDS;
+  const beginnings: string[] = [];
+  const isCheap = ({ words, isPrefix }: Term) => {
+    if (!isPrefix) return true;
+    const word = words.at(-1)!;
+    const nested = beginnings.filter((one) => one.startsWith(word) || word.startsWith(one));
+    if (nested.length >= MAX_NESTED) return false;
+    beginnings.push(word);
+    return true;
+  };
   const must = new Set<string>(tag === undefined ? [] : [`"${tagToken(start, tag)}"`]);
   for (const term of all) {
-    if (left > 0) must.add(phrase(start, term, left));
+    if (left > 0 && isCheap(term)) must.add(phrase(start, term, left));
     left -= term.words.length;
   }
   const mustNot = new Set<string>();
   for (const term of none) {
     left -= term.words.length;
-    if (left >= 0) mustNot.add(phrase(start, term, term.words.length));
+    if (left >= 0 && isCheap(term)) mustNot.add(phrase(start, term, term.words.length));
   }
   const found = `(${[...must].join(' AND ')})`;
   return mustNot.size === 0 ? found : `${found} NOT (${[...mustNot].join(' OR ')})`;
