@@ -34,54 +34,69 @@ export function searchedTexts({ text, title, alt, name, tags }: SearchedNote): r
 /** Where the note is found; undefined if the query does not find it. */
 export function findMatch(query: SearchQuery, note: SearchedNote): Match | undefined {
   const texts = searchedTexts(note).map((one) => one.replace(/\s+/g, ' ').trim());
-  const words = texts.map((text) => [...wordsOf(text)]);
-  const isThere = (term: Term) => words.some((some) => firstStart(term, some) < Number.POSITIVE_INFINITY);
+  const words = texts.map(placed);
+  const isThere = (term: Term) => words.some((some) => firstPlace(term, some) < Number.POSITIVE_INFINITY);
   if (!query.all.every(isThere) || query.none.some(isThere)) return undefined;
   for (const [n, text] of texts.entries()) {
-    const first = Math.min(...query.all.map((term) => firstStart(term, words[n]!)));
-    if (first < Number.POSITIVE_INFINITY) return excerptOf(text, words[n]!, query.all, first);
+    const first = Math.min(...query.all.map((term) => firstPlace(term, words[n]!)));
+    if (first < Number.POSITIVE_INFINITY) return excerptOf(text, words[n]!.all, query.all, first);
   }
   return undefined;
 }
 
-type Place = readonly [start: number, end: number];
-
-/** The places of a term in a text, in order, as far as they begin before `end`. */
-function* placesOf(
-  { words, isPrefix }: Term,
-  text: readonly Word[],
-  end = Number.POSITIVE_INFINITY,
-): Generator<Place> {
-  const last = words.length - 1;
-  for (let at = 0; at + last < text.length && text[at]!.start < end; at += 1) {
-    const isHere = words.every((word, n) =>
-      n === last && isPrefix ? text[at + n]!.word.startsWith(word) : text[at + n]!.word === word,
-    );
-    if (isHere) yield [text[at]!.start, text[at + last]!.end];
-  }
+/** The words of a text. */
+interface PlacedWords {
+  readonly all: readonly Word[];
+  /** The places of each in `all`. The words are in the order of their first places. */
+  readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Where the first place of a term begins; infinite if there is none. */
-function firstStart(term: Term, text: readonly Word[]): number {
-  for (const [start] of placesOf(term, text)) return start;
+/** Going through all words for each word of a query would take 5 million steps for a text. */
+function placed(text: string): PlacedWords {
+  const all = [...wordsOf(text)];
+  const places = new Map<string, number[]>();
+  for (const [at, { word }] of all.entries()) {
+    const known = places.get(word);
+    if (known) known.push(at);
+    else places.set(word, [at]);
+  }
+  return { all, places };
+}
+
+/** The first word of the first place of a term; infinite if there is none. */
+function firstPlace(term: Term, { all, places }: PlacedWords): number {
+  const [first, ...others] = term.words;
+  if (term.isPrefix && others.length === 0) {
+    for (const [word, [at]] of places) if (word.startsWith(first!)) return at!;
+  } else for (const at of places.get(first!) ?? []) if (isAt(term, all, at)) return at;
   return Number.POSITIVE_INFINITY;
+}
+
+function isAt({ words, isPrefix }: Term, all: readonly Word[], at: number): boolean {
+  const last = words.length - 1;
+  return words.every((word, n) => {
+    const there = all[at + n]?.word;
+    return n === last && isPrefix ? there?.startsWith(word) : there === word;
+  });
 }
 
 /**
  * Looks for no places behind the excerpt: each term may have as many as the text has words.
- * @param first where the first of all places begins
+ * @param first the first word of the first of all places
  */
 function excerptOf(text: string, words: readonly Word[], terms: readonly Term[], first: number): Match {
-  const begin = excerptStart(text, first);
+  const begin = excerptStart(text, words[first]!.start);
   const end = excerptEnd(text, begin);
-  const places = terms.flatMap((term) => [...placesOf(term, words, end)]).sort(([a], [b]) => a - b);
-  const merged: [number, number][] = [];
-  for (const [start, stop] of places) {
-    const last = merged.at(-1);
-    if (last && start <= last[1]) last[1] = Math.max(last[1], stop);
-    else merged.push([start, stop]);
-  }
-  const marks = merged.map(([start, stop]): Place => [start - begin, Math.min(stop, end) - begin]);
+  const marks: [number, number][] = [];
+  for (let at = first; at < words.length && words[at]!.start < end; at += 1)
+    for (const term of terms) {
+      if (!isAt(term, words, at)) continue;
+      const start = words[at]!.start - begin;
+      const stop = Math.min(words[at + term.words.length - 1]!.end, end) - begin;
+      const last = marks.at(-1);
+      if (last && start <= last[1]) last[1] = Math.max(last[1], stop);
+      else marks.push([start, stop]);
+    }
   return { text: text.slice(begin, end), marks };
 }
 

@@ -151,6 +151,9 @@ t.test('marks are in the piece, in order, apart, and are what was sought', async
   );
 });
 
+/** A hundred words, as many as a query can have. */
+const LETTERS = Array.from({ length: 100 }, (_, n) => String.fromCodePoint(0xac00 + n));
+
 t.test('a text of 1 MiB is judged in a time that grows with its length', { timeout: 600_000 }, async () => {
   const queries = [
     'zebra',
@@ -159,7 +162,9 @@ t.test('a text of 1 MiB is judged in a time that grows with its length', { timeo
     '漢漢字',
     'a '.repeat(100),
     '漢 '.repeat(100),
+    LETTERS.join(' '),
   ];
   for (const part of ['a ', 'a漢', '漢', 'x', '\u0301', ' \n', '"-*'])
-    for (const query of queries) find(query, { text: part.repeat(2 ** 20 / part.length) });
+    for (const query of queries)
+      find(query, { text: part.repeat(2 ** 20 / part.length) + LETTERS.join(' ') });
 });
