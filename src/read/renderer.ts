@@ -71,6 +71,8 @@ interface ShownNotes<N> {
 interface Text {
   readonly content: Uint8Array;
   readonly sha256: string;
+  /** Whether to keep how it is shown. */
+  readonly keep: boolean;
   rendered: Rendered | undefined;
 }
 
@@ -80,8 +82,6 @@ interface RenderRequest {
   readonly key: string;
   /** Those that are not rendered yet. */
   readonly texts: readonly Text[];
-  /** Whether to keep what is rendered. */
-  readonly keep: boolean;
   /** How many of the lanes it waits for. */
   readonly lanes: number;
   /** The view that they are for, as far as it is rendered. */
@@ -174,11 +174,11 @@ export class Renderer {
     lanes: number,
     viewOf?: (notes: readonly ViewNote[]) => ViewTask<FeedTask>,
   ): Promise<ShownNotes<ViewNote> & Pick<RenderedFeed, 'composed'>> {
-    const all = notes.map(({ content }) => (content === undefined ? undefined : this.#textOf(content)));
+    const all = notes.map(({ content }) => content && this.#textOf(content, true));
     const texts = all.filter((text) => text !== undefined && !isRendered(text)) as Text[];
     const shown = () => notes.map((note, n) => ({ ...note, rendered: all[n]?.rendered }));
     const view = viewOf && (() => viewOf(shown()));
-    const request: RenderRequest = { key, texts, keep: true, lanes, view, isOver: false };
+    const request: RenderRequest = { key, texts, lanes, view, isOver: false };
     await this.#render(request);
     const isComplete = texts.every(isRendered);
     for (const text of texts) text.rendered ??= unrendered(text.content);
@@ -193,10 +193,9 @@ export class Renderer {
    */
   async text(content: Uint8Array, sender: string, signal?: AbortSignal): Promise<Rendered | undefined> {
     // A copy, because the whole buffer is sent to the thread.
-    const text = this.#textOf(new Uint8Array(content));
+    const text = this.#textOf(new Uint8Array(content), false);
     await this.#render({
       key: sender,
-      keep: false,
       lanes: LANES.length,
       texts: [text].filter((one) => !isRendered(one)),
       signal,
@@ -205,21 +204,25 @@ export class Renderer {
     return text.rendered;
   }
 
-  #textOf(content: Uint8Array): Text {
+  #textOf(content: Uint8Array, keep: boolean): Text {
     const sha256 = hash('sha256', content, 'base64url');
-    const text: Text = { content, sha256, rendered: undefined };
+    const text: Text = { content, sha256, keep, rendered: undefined };
     text.rendered = this.#known(text);
     return text;
   }
 
-  #known({ content, sha256 }: Text): Rendered | undefined {
-    return this.#nextLane.get(sha256) === LANES.length ? unrendered(content) : this.#rendered.get(sha256);
+  #known(text: Text): Rendered | undefined {
+    const known = this.#rendered.get(text.sha256);
+    if (known !== undefined || this.#nextLane.get(text.sha256) !== LANES.length) return known;
+    // Kept as well, because escaping ten long texts takes 50 ms.
+    this.#finish(text, unrendered(text.content));
+    return text.rendered;
   }
 
   async #render(request: RenderRequest): Promise<void> {
     const { texts, signal } = request;
     const onLoop = renderOnLoop(texts.map(({ content }) => content));
-    for (const [n, rendered] of onLoop.entries()) this.#finish(texts[n]!, rendered, request);
+    for (const [n, rendered] of onLoop.entries()) this.#finish(texts[n]!, rendered);
     try {
       for (let lane = 0; lane < request.lanes; lane += 1) {
         if (texts.every(isRendered)) return;
@@ -271,7 +274,7 @@ export class Renderer {
     let slow = 0;
     for (const [n, one] of rendered.entries()) {
       const text = texts[n]!;
-      if (one !== undefined) this.#finish(text, one, request);
+      if (one !== undefined) this.#finish(text, one);
       else {
         slow += 1;
         this.#nextLane.set(text.sha256, lane + 1);
@@ -281,9 +284,9 @@ export class Renderer {
     return slow;
   }
 
-  #finish(text: Text, rendered: Rendered, { keep }: RenderRequest): void {
+  #finish(text: Text, rendered: Rendered): void {
     text.rendered = rendered;
-    if (keep) this.#rendered.set(text.sha256, rendered);
+    if (text.keep) this.#rendered.set(text.sha256, rendered);
   }
 }
 

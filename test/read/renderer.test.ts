@@ -198,6 +198,8 @@ t.test('a text that is too slow starts again on slower threads; in the end it is
   t.equal(await html('<b>', 'another feed'), '<pre>&lt;b&gt;</pre>');
   t.equal(await preview('<b>'), '<pre>&lt;b&gt;</pre>');
   t.equal(tasks.length, 3);
+  const slow = async (read: Promise<RenderedFeed>) => (await read).task.document.notes.at(1)?.rendered;
+  t.equal(await slow(feed(['a', '<b>'])), await slow(asked), 'it is escaped once');
 });
 
 t.test('a long text starts on slower threads, so that short ones do not wait for it', async (t) => {
