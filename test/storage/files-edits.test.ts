@@ -297,9 +297,11 @@ for (const events of [true, false]) {
       await rename(join(dir, '.end'), join(dir, name, 'end.md'));
       t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 2));
       const expected = 2 + 20 * 6 + 3 + 1 + 1;
+      // A look that meets the rename before the system has dated it tells of the file once more.
+      const told = () => changes.filter(({ edited = [] }) => !edited.includes('end' as NoteId)).length;
       // The feed shows the note a moment before the change is told.
-      t.ok(await eventually(() => changes.length >= expected));
-      t.equal(changes.length, expected);
+      t.ok(await eventually(() => told() >= expected));
+      t.equal(told(), expected);
     },
     events,
   );
