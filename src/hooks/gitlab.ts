@@ -79,8 +79,9 @@ function mergeRequest(payload: Members): ReturnType<ReadEvent> {
 }
 
 function issue(payload: Members): ReturnType<ReadEvent> {
-  // Readers of the feed may not be allowed to read a confidential issue.
-  if (payload.object('object_attributes').is('confidential')) return undefined;
+  // Readers of the feed may not be allowed to read a confidential issue. Both signs count, whichever GitLab leaves out.
+  const isConfidential = payload.object('object_attributes').is('confidential');
+  if (isConfidential || payload.text('event_type') === 'confidential_issue') return undefined;
   return readAction(payload, '#', 'issue', 'issue');
 }
 

@@ -19,6 +19,17 @@ t.test('each kind has payloads, and a place in docs/hooks.md', async (t) => {
   for (const kind of HOOK_KINDS.keys()) t.match(page, `\n| \`${kind}\` |`);
 });
 
+t.test('readers do not see a confidential issue of GitLab', async (t) => {
+  const { text, headers } = recorded().find(({ kind, name }) => kind === 'gitlab' && name === 'issue-open')!;
+  const { object_attributes: about, ...payload } = JSON.parse(text);
+  t.equal(notesOf('gitlab', { ...payload, object_attributes: about }, headers).length, 1);
+  for (const sign of [
+    { object_attributes: { ...about, confidential: true } },
+    { object_attributes: about, event_type: 'confidential_issue' },
+  ])
+    t.same(notesOf('gitlab', { ...payload, ...sign }, headers), []);
+});
+
 const PUSH = { 'x-github-event': 'push' };
 const RUN = { 'x-github-event': 'workflow_run' };
 const REPOSITORY = { full_name: 'acme/shop' };
