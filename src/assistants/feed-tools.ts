@@ -206,9 +206,9 @@ async function editNote(
   { id, markdown, title, alt, expires, etag }: z.infer<typeof EDIT_NOTE>,
   { caller, base }: ToolCaller,
 ): Promise<object> {
-  const shown = async ({ note }: { readonly note: Note }) => ({
-    ...(await reader.changedNote(note, feed, base)),
-    etag: noteEtag(note, feed),
+  const shown = async (changed: { readonly note: Note; readonly feed: Feed }) => ({
+    ...(await reader.changedNote(changed.note, changed.feed, base)),
+    etag: noteEtag(changed.note, changed.feed),
   });
   const etags = ifMatch({ etag });
   if (markdown === undefined)
@@ -243,7 +243,7 @@ function ifMatch({ etag }: { readonly etag?: string | undefined }): readonly str
   return etag === undefined ? undefined : [etag];
 }
 
-/** Of a view that is no other than the note. */
+/** The ETag of a view of one note, which is that of the note. */
 function etagOf({ headers }: Answer): string {
   const [, etag = ''] = /^ETag: "(.*)"$/m.exec(headers.lines.join('\n')) ?? [];
   return etag;
