@@ -20,12 +20,14 @@ async function editFirst(page: Page, name: string): Promise<void> {
   await page.waitForSelector('#edit-text');
 }
 
+/** Waits until a draft has the text. */
+const isDrafted = (page: Page, text: string) => eventually(async () => (await storage(page)).includes(text));
+
 t.test('an edit that is saved before its draft is back shows the draft first', async (t) => {
   const { first, second } = await twoWindows(t, browser, url, 'saved-early');
   await editFirst(first, 'saved-early');
   await first.fill('#edit-text', 'Words');
-  const isKeptEdit = async () => (await storage(first)).includes('Words');
-  t.ok(await eventually(isKeptEdit));
+  t.ok(await isDrafted(first, 'Words'));
   await second.evaluate(HOLD_DRAFTS);
   await editFirst(first, 'saved-early');
   await first.click('article .primary');
@@ -52,8 +54,7 @@ t.test('an edit that is saved takes no words while its draft is deleted', async 
   const { first, second } = await twoWindows(t, browser, url, 'saved-slowly');
   await editFirst(first, 'saved-slowly');
   await first.fill('#edit-text', 'Words');
-  const isKeptEdit = async () => (await storage(first)).includes('Words');
-  t.ok(await eventually(isKeptEdit));
+  t.ok(await isDrafted(first, 'Words'));
   await second.evaluate(HOLD_DRAFTS);
   await first.focus('#edit-text');
   await first.keyboard.press('Control+Enter');
@@ -92,14 +93,13 @@ t.test(
     await page.click('article summary');
     await page.click('article a.edit');
     await page.fill('#edit-text', 'Second words');
-    const isKeptEdit = async () => (await storage(page)).includes('Second words');
-    t.ok(await eventually(isKeptEdit));
+    t.ok(await isDrafted(page, 'Second words'));
     const answered = page.waitForResponse(note.url);
     held.resolve();
     await (await answered).finished();
     await settled(page);
     await page.reload();
-    t.ok(await isKeptEdit());
+    t.ok(await isDrafted(page, 'Second words'));
   },
 );
 

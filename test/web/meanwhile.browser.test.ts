@@ -38,6 +38,22 @@ async function bothEdit(
   return { note, now: async () => (await feed.get(`/notes/${note.id}`)).json };
 }
 
+/**
+ * Saves an edit whose answer is lost.
+ * @param instead happens to the note in place of the edit, if the request is to be lost, too
+ */
+async function saveUnanswered(page: Page, id: string, instead?: () => Promise<unknown>): Promise<void> {
+  const isNote = (address: URL) => address.pathname.endsWith(`/notes/${id}`);
+  await page.route(isNote, async (route) => {
+    await (instead === undefined ? route.fetch() : instead());
+    await route.abort();
+  });
+  await isRouted(page);
+  await page.click('article .primary');
+  await page.waitForSelector('article .error:has-text("cannot be reached")');
+  await page.unroute(isNote);
+}
+
 t.test('an edit that meets a newer version shows both, and overwrites nothing unasked', async (t) => {
   const feed = new FeedClient(url, 'both-edit');
   const { page } = mine;
@@ -340,15 +356,7 @@ t.test('a picture that the text does not show is not lost when the answer for th
   await page.fill('#edit-text', 'Words');
   await page.click('article [data-action=title]');
   await page.fill('#edit-title', 'Mine');
-  const isNote = (address: URL) => address.pathname.endsWith(`/notes/${note.id}`);
-  await page.route(isNote, async (route) => {
-    await route.fetch();
-    await route.abort();
-  });
-  await isRouted(page);
-  await page.click('article .primary');
-  await page.waitForSelector('article .error:has-text("cannot be reached")');
-  await page.unroute(isNote);
+  await saveUnanswered(page, note.id);
   await page.click('article .primary');
   await page.waitForSelector('.meanwhile.changed:focus');
   await page.click('[data-action=mine]');
@@ -371,16 +379,8 @@ t.test('a picture that the text does not show is added once if the answer for it
     await page.setInputFiles('article [type=file]', file);
     await page.waitForSelector('.attachments li');
     await page.fill('#edit-text', 'Words');
-    const isNote = (address: URL) => address.pathname.endsWith(`/notes/${note.id}`);
-    await page.route(isNote, async (route) => {
-      if (isArrived) await route.fetch();
-      else await feed.put(`/notes/${note.id}`, 'Their words');
-      await route.abort();
-    });
-    await isRouted(page);
-    await page.click('article .primary');
-    await page.waitForSelector('article .error:has-text("cannot be reached")');
-    await page.unroute(isNote);
+    const theirs = () => feed.put(`/notes/${note.id}`, 'Their words');
+    await saveUnanswered(page, note.id, isArrived ? undefined : theirs);
     await page.click('article .primary');
     if (!isArrived) {
       await page.waitForSelector('.meanwhile.changed:focus');
@@ -405,15 +405,7 @@ t.test('a picture whose answer was lost is there once, though words were added s
     });
     await page.waitForSelector('.attachments li');
     await page.fill('.attachments .alt', 'A dot');
-    const isNote = (address: URL) => address.pathname.endsWith(`/notes/${note.id}`);
-    await page.route(isNote, async (route) => {
-      await route.fetch();
-      await route.abort();
-    });
-    await isRouted(page);
-    await page.click('article .primary');
-    await page.waitForSelector('article .error:has-text("cannot be reached")');
-    await page.unroute(isNote);
+    await saveUnanswered(page, note.id);
     if (isLeft) {
       await edit(page, note.url);
       await page.waitForSelector('article .restored:has-text("Your draft of")');
