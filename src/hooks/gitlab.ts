@@ -79,7 +79,7 @@ function mergeRequest(payload: Members): ReturnType<ReadEvent> {
 }
 
 function issue(payload: Members): ReturnType<ReadEvent> {
-  // Readers of the feed may not be allowed to read a confidential issue. Both signs count, whichever GitLab leaves out.
+  // Readers of the feed may not be allowed to read a confidential issue. One of the two signs is enough, because GitLab may leave out the other.
   const isConfidential = payload.object('object_attributes').is('confidential');
   if (isConfidential || payload.text('event_type') === 'confidential_issue') return undefined;
   return readAction(payload, '#', 'issue', 'issue');

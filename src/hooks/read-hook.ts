@@ -16,7 +16,7 @@ const MAX_VALUES = 150_000;
 export interface HookRequest {
   /** One of `HOOK_KINDS`. */
   readonly kind: string;
-  /** The name of the feed, which no note may show. */
+  /** The name of the feed: a secret, so no note may show it. */
   readonly feed: FeedName;
   readonly contentType: string | undefined;
   /** Those that the kind looks at, by their lower-case names. */
@@ -53,8 +53,8 @@ export function notesOf({ kind, feed, contentType, headers, body }: HookRequest)
 }
 
 /**
- * The payload without the words that have the address to which it was sent: some senders tell it, such as GitHub's ping. It names
- * the feed and may have passwords, and readers see the notes.
+ * The payload without the words that contain the address to which it was sent. Some senders put that address into the payload, such as
+ * GitHub's ping. It contains the name of the feed, and perhaps passwords, and readers see the notes.
  */
 function withoutAddress(value: unknown, address: string): unknown {
   if (typeof value === 'string') {

@@ -151,7 +151,7 @@ export class Posting {
     if (condition) refuseUnlessBelieved(condition, feed);
     if (feed !== undefined) {
       if (password !== undefined && feed.passwordHash === undefined) throw notProtected();
-      // With key and read id, because by the time of the write another feed may have the name, or this one another read id.
+      // The write requires this key and read id, because another feed may have the name by then, or this feed another read id.
       return {
         kind: 'existing',
         passwordHash: feed.passwordHash,

@@ -125,9 +125,9 @@ export class NoteTopic extends Topic<NoteListener> {
 }
 
 interface DeliveryTerms {
-  /** The listeners know the feed by its read id alone. */
+  /** The listeners are readers: they follow the feed by its read id. */
   readonly isPublic: boolean;
-  /** Whether they may be told now what is in it. */
+  /** Whether the feed still has the settings that the listeners were admitted under. */
   readonly mayGoOn: () => Promise<boolean>;
 }
 

@@ -71,7 +71,7 @@ export abstract class Topic<L extends Listener = Listener> {
     if (!this.#isLookingUp) void this.#lookUpWhileDue();
   }
 
-  /** Whether a feed that was looked up still admits those whom it admitted, and shows them the same. What has come since may have ended that. */
+  /** Whether the feed still has the password, the read link and the setting for senders that it had when it was looked up. */
   protected async isStill({ key, readId, showSender, passwordHash }: Feed): Promise<boolean> {
     if (!this.#isDue) return true;
     if (this.listeners.size === 0) return false;

@@ -10,7 +10,7 @@ import { hashOfFile } from '../storage/stored-file.ts';
 import type { CacheableView } from './cache.ts';
 import { expiryField, FILE_TERMS, lifetimeOf } from './lifetime.ts';
 
-/** Feeds, and files of each, whose hashes the storage does not know, and which are remembered. */
+/** The most feeds, and files of each feed, whose hashes are remembered because the storage does not know them. */
 const [REMEMBERED_FEEDS, REMEMBERED_FILES] = [50, 500];
 
 /** So many files of the largest size that is kept are loaded at once; more are sent piece by piece. */
@@ -36,7 +36,7 @@ export class FileBodies {
     this.#largestKept = largestKept;
   }
 
-  /** Call it if notes of a feed may have been removed: an import can bring them back with the same dates, and other bytes. */
+  /** Call it when notes of a feed may have been removed: an import can bring a note back with its old date and size, but other bytes. */
   forgetHashes(readId: ReadId): void {
     this.#hashes.delete(readId);
   }

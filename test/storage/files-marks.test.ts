@@ -290,7 +290,7 @@ t.test('a key is not forgotten if the disk refuses a deletion just when keys are
   const second = await opened(t, dir, {}, { writer, watch: BLIND });
   const removing = edits(second).remove(name, note.id);
   await begun.promise;
-  // Looks at all metadata first.
+  // This read waits until the marks of all notes are read.
   await reads(second).neighbours(name, { createdAt: 0, file: noteFile(note.id, 'md') });
   failed.reject(Object.assign(new Error('EIO'), { code: 'EIO' }));
   await t.rejects(removing, { code: 'store_unavailable' });

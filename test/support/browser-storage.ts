@@ -1,4 +1,4 @@
-/** An expression for all that a store of a database of the browser holds: nothing before the page has made it. */
+/** A JavaScript expression for all values in a store of one of the browser's databases; an empty list if the page has not made that database. */
 const allIn = (database: string, store: string) => `new Promise((done) => {
   const opening = indexedDB.open('${database}');
   // Making it is up to the page.

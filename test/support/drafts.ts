@@ -16,7 +16,7 @@ export async function isKept(page: Page, text: string, expires = ''): Promise<vo
     );
   if (!(await eventually(has))) throw new Error(`no draft holds ${text}`);
 }
-/** All drafts of the browser, as its database has them. */
+/** All drafts in the browser's database, as JSON. */
 export const storage = async (page: Page) => JSON.stringify(await page.evaluate(ALL_DRAFTS));
 
 /** Two windows of one browser on a feed with a note. */
@@ -34,7 +34,7 @@ export async function write(page: Page, text: string): Promise<void> {
   await isKept(page, text);
 }
 
-/** Holds up what is written to a database of the browser until `isHeld` is false. */
+/** A script that blocks writes to one of the browser's databases until `isHeld` is set to false in its page. */
 export const hold = (name: string, ...stores: string[]) => `new Promise((held) => {
   globalThis.isHeld = true;
   indexedDB.open('${name}').onsuccess = ({ target: { result: database } }) => {

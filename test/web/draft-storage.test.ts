@@ -161,7 +161,7 @@ async function unreadable(t: Test, name: string) {
   await write(first, 'Before');
   await first.addInitScript(FAILING_READS);
   await first.reload();
-  // That of the box, and the look for edits.
+  // The box reads its draft, and the page looks for drafts of edits: both reads fail.
   t.ok(await eventually(async () => (await first.evaluate<number>('failures')) >= 2));
   return { ...windows, recover: () => first.evaluate('isFailing = false') };
 }

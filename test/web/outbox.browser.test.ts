@@ -385,7 +385,7 @@ t.test('two posts that wait for a feed to be made are both in it', async (t) => 
 
 for (const how of ['at once', 'once the service is in reach'])
   t.test(
-    `what was changed after a post whose answer was lost is not posted twice unasked, ${how}`,
+    `a changed post whose first answer was lost is not posted twice without asking, ${how}`,
     async (t) => {
       const name = how === 'at once' ? 'changed-at-once' : 'changed-later';
       const feed = new FeedClient(url, name);

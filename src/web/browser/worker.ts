@@ -95,7 +95,7 @@ async function networkFirst(event: FetchEvent, url: URL, kind: 'pages' | 'pictur
   throw answer;
 }
 
-/** Like `find` of the cache; undefined also if the browser cannot read it, because a page needs its scripts all the same. */
+/** Like `find` of the cache, but undefined if the browser cannot read it: a page needs its scripts all the same. */
 function findIn(cache: OfflineCache, url: URL): ReturnType<OfflineCache['find']> {
   return cache.find(url).catch(() => undefined);
 }

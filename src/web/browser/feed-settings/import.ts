@@ -26,7 +26,7 @@ input.addEventListener('change', async () => {
   refusals.hidden = true;
   await status.run(async (signal, onProgress) => {
     const headers = { 'Content-Type': 'application/zip', ...forFeed(identity) };
-    // A note that was deleted before may come back as it was, and is not deleted once more; not even if there is no answer.
+    // The import may bring a deleted note back, even if its answer is lost. So earlier deletions are not tried again.
     take(LEFT);
     return show(await send<Imported>({ method: 'POST', path, headers, body, signal, onProgress }));
   });

@@ -9,7 +9,7 @@ const RELEASED_MS = 1_000;
 
 let id: Promise<string> | undefined;
 
-// Leaving the page released the lock. This listener comes before all others, so that they find the lock taken again.
+// The lock was released when the page was left. This listener is registered before all others, so that they find it taken again.
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted || id === undefined) return;
   id = id.then(holdAgain);

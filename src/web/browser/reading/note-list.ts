@@ -103,7 +103,7 @@ export class NoteList {
     return { came, waiting };
   }
 
-  /** A page without a deleted note was sent after the deletion. If the note is in a later one, it is back, such as by an import. */
+  /** A page without a deleted note was sent after the deletion. If a later page has the note, somebody has brought it back, such as by an import. */
   #forgetGone(fresh: HTMLElement): void {
     const ids = new Set(notesIn(fresh).map(idOf));
     for (const id of this.#gone) if (!ids.has(id)) this.#gone.delete(id);

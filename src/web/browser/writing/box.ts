@@ -164,7 +164,7 @@ export function writingBox(
     showTitle();
   }
 
-  /** Back to what the page came with, but for the password of a feed that is to be made: no draft brings it back. */
+  /** Resets the box to what the page came with. It keeps the password that was typed for a new feed, because no draft has that. */
   function discard(): void {
     const password = form.querySelector<HTMLInputElement>('[name=password]');
     const typed = password?.value ?? '';

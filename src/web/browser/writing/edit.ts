@@ -97,7 +97,7 @@ async function putAnew(form: HTMLFormElement, slot: Slot): Promise<void> {
   const box = boxFor(form);
   const isFree = () => box?.hasChanges() === false;
   const draft = isFree() ? await takeDraft(slot) : undefined;
-  // A note may have been written, and be on its way, while the draft was read. When it is stored, the box is emptied.
+  // While the draft was read, somebody may have written a note that is being sent now. The box is emptied once that note is stored.
   if (box === undefined || !isFree()) {
     toast('Post what is in the box first, or clear it.');
     return;
@@ -108,7 +108,7 @@ async function putAnew(form: HTMLFormElement, slot: Slot): Promise<void> {
   const isPicture = fields.text === undefined;
   // A picture that was chosen in place of the note's is as it was chosen: not shrunk, and nobody has looked for its position.
   const chosen = draft.pictures.map(({ file, name }) => new File([file], name, { type: file.type }));
-  // Without another picture, its alternative text is all there is to tell of a picture.
+  // If no other picture was chosen, the alternative text is all that can be posted.
   const text = fields.text ?? (chosen.length === 0 ? alt : '');
   const pictures = isPicture ? [] : draft.pictures;
   box.restore({ fields: { ...fields, text }, pictures, ...formerOnly(draft) });
@@ -147,7 +147,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     void save();
   });
   void draft.restore().then((isBack) => {
-    // Somebody may be writing already, because a browser can take long to read a draft.
+    // The browser can take seconds to read a draft, so somebody may be writing already.
     if (form.contains(document.activeElement)) return;
     box.fields[0]!.focus();
     if (!isBack) text?.setSelectionRange(text.value.length, text.value.length);
@@ -242,7 +242,7 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
     const stored = isThere ? await storedPictures() : new Map<string, string>();
     const arePicturesStored = (box.pictures?.now() ?? []).every(({ name }) => stored.has(name));
     if (isThere && isUnsure && isStored(before) && arePicturesStored) return false;
-    // They would be stored once more with mine.
+    // Otherwise they would be stored once more with mine.
     for (const [name, file] of stored) box.pictures?.takeStored(name, file);
     showMeanwhile(form, isThere ? 'changed' : 'deleted');
     return true;
@@ -264,8 +264,9 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   }
 
   /**
-   * The pictures in the box that this note has already, because an answer was lost: their files by their names. They have the same size,
-   * too, because somebody else may have added others. Empty if the service does not answer, so that the person sees the conflict.
+   * Finds the pictures of the box that are stored with this note already, because an answer was lost. Returns their files by their names.
+   * It compares sizes, too, because somebody else may have added a picture of the same name. Returns nothing if the service does not
+   * answer, so that the person sees the conflict.
    */
   async function storedPictures(): Promise<Map<string, string>> {
     const pictures = box.pictures?.now() ?? [];

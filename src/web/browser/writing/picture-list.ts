@@ -59,7 +59,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   });
 
   /**
-   * Adds files one after the other, and says why one is refused. While the note is sent it takes none, like `hold` of the box.
+   * Adds files one after the other, and says why it refuses one. It takes none while the note is being sent, like `hold` of the box.
    * @param alt the alternative text of each
    */
   function add(files: Iterable<File>, alt = ''): void {
@@ -251,7 +251,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
       inOrder().forEach(drop);
       problem.textContent = unread = '';
     },
-    /** Lets the text show a picture as it is stored in place of one of this list; not if the text does not show that as it was inserted. */
+    /** Replaces a picture of this list by its stored file, also in the text. Does nothing if the person has changed its reference there. */
     takeStored(name: string, file: string) {
       const row = inOrder().find(({ picture }) => picture.name === name);
       if (row === undefined || !text.value.includes(referenceOf(row))) return;
