@@ -161,6 +161,18 @@ t.test('a note that somebody else changes meanwhile is not deleted', async (t) =
   t.same(await left(), ['Other', 'After']);
 });
 
+t.test('Undo leads to a note that is not in the list any more', async (t) => {
+  const { notes } = await open('pushed', 'Kept', 'Other');
+  await choose('Kept', 'delete');
+  await page.waitForSelector('.toast:has-text("Undo")');
+  // As the list does if newer notes push it to the next page.
+  await page.evaluate(`document.querySelector('[data-id="${notes[0]!.id}"]').remove()`);
+  await page.click('.toast button');
+  await page.click('.toast:has-text("not on this page any more") button');
+  await page.waitForURL(notes[0]!.url);
+  t.ok(await isShown('Kept'));
+});
+
 t.test('nothing is said of a deletion that was undone when its note is changed later', async (t) => {
   const { left, notes } = await open('undone', 'Before', 'Other');
   await choose('Before', 'delete');

@@ -61,8 +61,10 @@ export function startDeleting(list: NoteList): void {
       label: 'Undo',
       run: () => {
         pending.delete(deletion);
-        if (note === undefined) location.assign(pageOf(deletion));
-        else if (!bringBack(note)) toast('Somebody else has deleted the note.');
+        const open = () => location.assign(pageOf(deletion));
+        if (note === undefined) open();
+        else if (!bringBack(note))
+          toast('The note is not on this page any more.', { label: 'Look for it', run: open });
       },
       otherwise: () => void carryOut(deletion, note),
     };
