@@ -519,10 +519,12 @@ t.test('an upload shows how far it is, and can be cancelled with nothing lost', 
 
 t.test('nothing is typed into or added to a note that is being sent', async (t) => {
   const { page } = await visit(t, browser);
-  await post(`${url}/held`, 'Before');
+  await post(`${url}/held`, 'Before', { 'x-note-tags': 'known' });
   await page.goto(`${url}/held`);
   await boxIsReady(page);
   await page.fill('#note-text', 'First');
+  await page.focus('#note-tags');
+  await page.waitForSelector('#note-known-tags li');
   const held = Promise.withResolvers<void>();
   await page.route(`${url}/held`, async (route) => {
     if (route.request().method() === 'POST') await held.promise;
@@ -531,6 +533,9 @@ t.test('nothing is typed into or added to a note that is being sent', async (t) 
   await isRouted(page);
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('#compose .sending progress');
+  await page.click('#note-known-tags li');
+  t.equal(await page.inputValue('#note-tags'), '');
+  await page.focus('#note-text');
   await page.keyboard.type(' and more');
   await page.keyboard.press('Control+b');
   await page.click('#compose [data-tool=list]');

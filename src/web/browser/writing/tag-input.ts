@@ -71,6 +71,8 @@ export function completeTags(form: HTMLFormElement): void {
   }
 
   function choose(tag: string): void {
+    // The note is being sent.
+    if (input.readOnly) return;
     setValue(input, [...tagsIn(input.value).chosen, tag, ''].join(', '));
     close();
   }
