@@ -250,6 +250,7 @@ t.test('leaving the page asks while a file is sent', async (t) => {
   const zip = { name: 'feed.zip', mimeType: 'application/zip', buffer: Buffer.from('PK') };
   await page.setInputFiles('#import input[type=file]', zip);
   await sent.promise;
+  t.ok(await page.isDisabled('[data-action=import]'), 'one zip at a time');
   await page.click('text=Back to the feed');
   t.same(dialogs, ['beforeunload: ']);
   await page.click('#import .sending button');

@@ -16,7 +16,10 @@ const root = find<HTMLElement>(document, '#import');
 const { path = '', identity = '' } = root.dataset;
 const input = find<HTMLInputElement>(root, 'input[type=file]');
 const refusals = find<HTMLUListElement>(root, '.refused');
-const status = uploadStatus(root);
+const button = find<HTMLButtonElement>(root, '[data-action=import]');
+const status = uploadStatus(root, (isBusy) => {
+  button.disabled = isBusy;
+});
 
 onActions(root, { import: () => input.click() });
 input.addEventListener('change', async () => {
