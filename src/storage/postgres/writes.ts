@@ -47,7 +47,7 @@ import {
   NOTE_COLUMNS,
 } from './note-rows.ts';
 import { freeKeys } from './picture-rows.ts';
-import { columnsOf, LostRace, statement, type Transaction, transposed } from './transaction.ts';
+import { columnsOf, LostRace, NOW, statement, type Transaction, transposed } from './transaction.ts';
 
 /** The advisory lock of closed names and pictures, held for one transaction: any number that nothing else uses. */
 export const BLOCKS_LOCK = 6_478_236_894;
@@ -112,7 +112,8 @@ const NEXT_EXPIRY = statement<{ expires_at: number }>('next_expiry')`
 const OLDEST = statement<StoredNote>('oldest')`
   SELECT ${SWEPT_COLUMNS} FROM notes WHERE feed = $1 AND ${isLive('$2')}
   ORDER BY created_at, id, type LIMIT ${OLDEST_NOTES}`;
-const KEEP_DAYS = statement<{ keep_days: number }>('keep_days')`SELECT keep_days FROM sweeper`;
+const INSTANCE = statement<{ keep_days: number; now: number }>('instance')`
+  SELECT keep_days, ${NOW} AS now FROM sweeper`;
 const PRESENT = statement<Pick<NoteRow, 'id' | 'type'>>('present_notes')`
   SELECT id, type FROM notes WHERE feed = $1 AND id = ANY ($2)`;
 const REPLACE = statement('replace_note')`
@@ -160,6 +161,8 @@ export class Writes {
   #blockedPictures: ReadonlySet<string> = new Set();
   /** Those of the last start of any process. */
   #keepDays: number;
+  /** What is due by this moment is removed: not the clock of this process alone, because one that is ahead would remove too much. */
+  #dueBy = this.#now;
 
   constructor(transaction: Transaction, rules: WritingRules) {
     this.#transaction = transaction;
@@ -202,10 +205,13 @@ export class Writes {
     const names = new Set(commands.map(({ name }) => name));
     const [rows, [instance]] = await Promise.all([
       this.#transaction.run(LOCK_FEEDS, [[...names]]),
-      this.#transaction.run(KEEP_DAYS, []),
+      this.#transaction.run(INSTANCE, []),
     ]);
-    // Not the days of this process, because one with others may have been started since.
-    if (instance) this.#keepDays = instance.keep_days;
+    if (instance) {
+      // Not the days of this process, because one with others may have been started since.
+      this.#keepDays = instance.keep_days;
+      this.#dueBy = Math.min(this.#now, instance.now);
+    }
     for (const row of rows) {
       const feed = feedOf(row);
       this.#open.set(row.name, { key: feed.key, before: feed, after: feed, dueAt: row.due_at });
@@ -399,8 +405,8 @@ export class Writes {
 
   /** The notes of a feed that are due. */
   async #sweep(open: OpenFeed, feed: Feed): Promise<readonly StoredNote[]> {
-    const due = dueOf(feed, this.#now, this.#keepDays);
-    const values = [feed.key, this.#now];
+    const due = dueOf(feed, this.#dueBy, this.#keepDays);
+    const values = [feed.key, this.#dueBy];
     const [expired, [next]] = await Promise.all([
       this.#transaction.run(EXPIRED, values),
       this.#transaction.run(NEXT_EXPIRY, values),
