@@ -32,7 +32,7 @@ nf $version: notes of $base
   nf edit ID [FILE]                 opens a text in \$EDITOR, or replaces the note by the file
   nf delete ID...                   asks first on a terminal, unless --yes is there
   nf tail                           shows notes as they are posted, edited and deleted
-  nf export FILE.zip                everything in the feed
+  nf export FILE.zip                everything in the feed; into standard output if FILE.zip is -
 
   -f WORD      the feed, if several are remembered
   --password   asks for the password of the feed instead of using the remembered one
@@ -685,13 +685,24 @@ END { printf "%s", "'"$1"'"; row(".note") }' <"$work/event"
 
 export_feed() {
   [ $# = 1 ] || wrong 'Say into which file: nf export FILE.zip'
+  [ ! -d "$1" ] || wrong "$1 is a folder. Say into which file: nf export FILE.zip"
+  [ "$1" != - ] || [ ! -t 1 ] || wrong 'A terminal cannot show a zip. Write it into a file: nf export FILE.zip'
   find_feed
   credentials
-  partial=$1.part-$(random)
+  # To put a file into the place of a device, a pipe or a link would break what it is for.
+  if [ "$1" = - ] || [ -L "$1" ] || { [ -e "$1" ] && [ ! -f "$1" ]; }; then
+    send GET "$api/export" 3 "$work/zip"
+    expect_success
+    if [ "$1" = - ]; then cat "$work/zip"; else cat "$work/zip" >"$1"; fi || exit 1
+    return
+  fi
+  # For mv and rm, a name that begins with - would be an option.
+  case $1 in /*) file=$1 ;; *) file=./$1 ;; esac
+  partial=$file.part-$(random)
   true >"$partial" || exit 2
   send GET "$api/export" 3 "$partial"
   expect_success
-  mv -f "$partial" "$1" || exit 1
+  mv -f "$partial" "$file" || exit 1
   partial=''
 }
 

@@ -1,5 +1,5 @@
 /** Each command of the client for the terminal, in each shell. */
-import { readFile, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { VERSION } from '../../src/version.ts';
@@ -147,6 +147,24 @@ inEachShell('an export is the zip of the feed, whole or not at all', async (t, c
   await client.run(['login', 'none'], { input: `${newFeed()}\n` });
   t.match(await client.run(['export', 'none.zip', '-f', 'none']), { code: 1, errors: /\(not_found\)/ });
   await t.rejects(stat(join(client.dir, 'none.zip')));
+});
+
+inEachShell('an export replaces no link and no folder, and can be written into a pipe', async (t, client) => {
+  await client.run(['post'], { input: 'kept' });
+  await client.run(['export', 'plain.zip']);
+  const zip = await readFile(join(client.dir, 'plain.zip'));
+  t.same((await client.run(['export', '-'])).bytes, zip);
+  await symlink('behind.zip', join(client.dir, 'link.zip'));
+  t.match(await client.run(['export', 'link.zip']), { code: 0, errors: '' });
+  t.ok((await lstat(join(client.dir, 'link.zip'))).isSymbolicLink());
+  t.same(await readFile(join(client.dir, 'behind.zip')), zip);
+  await mkdir(join(client.dir, 'folder'));
+  t.match(await client.run(['export', 'folder']), { code: 2, errors: 'nf: folder is a folder' });
+  t.same(await readdir(join(client.dir, 'folder')), []);
+  t.match(await client.run(['export', '--', '-x.zip']), { code: 0, errors: '' });
+  t.same(await readFile(join(client.dir, '-x.zip')), zip);
+  t.notOk((await readdir(client.dir)).some((name) => name.includes('part')));
+  t.same(await client.left(), []);
 });
 
 inEachShell('several feeds are remembered and forgotten', async (t, client, feed) => {
