@@ -213,9 +213,9 @@ function plain(s) {
   return s
 }'
 
-# json PROGRAM: runs an awk program that defines found(path, text).
+# json PROGRAM: runs an awk program that defines found(path, text). Exit status 2 of awk would mean wrong arguments.
 json() {
-  LC_ALL=C awk "$reader $plain $1"
+  LC_ALL=C awk "$reader $plain $1" || return 1
 }
 
 # member PATH: the text at that path, on one line.
@@ -574,7 +574,7 @@ list() {
 function found(path, text) {
   keep(path, text)
   if (path == ".notes{}") { row(".notes"); split("", v) }
-}' <"$body"
+}' <"$body" || exit 1
   next=$(member .next <"$body")
   [ "$next" = null ] || say "There is more: --before $next"
 }

@@ -3,7 +3,7 @@ import { lstat, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { VERSION } from '../../src/version.ts';
-import { Client, SHELLS } from '../support/nf.ts';
+import { Client, outcomeOf, SHELLS } from '../support/nf.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
@@ -165,6 +165,16 @@ inEachShell('an export replaces no link and no folder, and can be written into a
   t.same(await readFile(join(client.dir, '-x.zip')), zip);
   t.notOk((await readdir(client.dir)).some((name) => name.includes('part')));
   t.same(await client.left(), []);
+});
+
+inEachShell('output that nobody takes is no success', async (t, client) => {
+  const posted = await client.run(['post'], { input: 'x' });
+  const [id = ''] = posted.out.split(' ');
+  for (const args of [['list'], ['list', '--json'], ['search', 'x'], ['get', id], ['feeds']]) {
+    const child = client.start(args);
+    child.stdout!.destroy();
+    t.not((await outcomeOf(child)).code, 0, args.join(' '));
+  }
 });
 
 inEachShell('several feeds are remembered and forgotten', async (t, client, feed) => {
