@@ -5,7 +5,7 @@ import { type Answer, json, NO_CONTENT } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Posted } from '../ingest/post.ts';
 import { createdNote, type NamedPlace } from '../read/views/note-json.ts';
-import { existing } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import { jsonBody, previewText } from '../requests/bodies.ts';
 import { ifMatch } from '../requests/conditions.ts';
 import type { SubmissionRules } from '../requests/multipart.ts';
@@ -36,7 +36,10 @@ const NOTE_URL = '/{feed}/{id}';
 /** Notes by the name of their feed. Each has two paths: the note's own `url`, and one under the API. */
 export function noteOperations(parts: OperationParts): DescribedOperation[] {
   const { editing } = parts;
-  const post: HandlerOf<'poster'> = (...call) => postNote(parts, ...call);
+  const post: HandlerOf<'poster'> = async (exchange, call) => {
+    refuseKeyInQuery(exchange);
+    return postNote(parts, exchange, call);
+  };
   const replace: HandlerOf<'writer'> = (...call) => replaceNote(parts, ...call);
   const putByKey: HandlerOf<'poster'> = (exchange, call) =>
     postNote(parts, exchange, call, exchange.query('key') ?? '');
@@ -93,6 +96,15 @@ function noteReads({ reader }: OperationParts): DescribedOperation[] {
       json(200, { html: await reader.preview(exchange, await previewText(exchange), feed) }),
     ),
   ];
+}
+
+/** A PUT by key that is sent as a POST, as curl does with a body, would make one more note each time. */
+function refuseKeyInQuery(exchange: Exchange): void {
+  if (exchange.query('key') !== undefined)
+    throw new Refusal(
+      'invalid_request',
+      'A key in the address is for PUT; a POST has it in the header Idempotency-Key.',
+    );
 }
 
 /** @param key of a note that the post replaces; undefined for a post that replaces none */

@@ -171,6 +171,16 @@ function isReplayOf(t: Test, reply: Reply, id: string): void {
   t.equal(reply.headers.get('idempotent-replayed'), 'true');
 }
 
+t.test('a PUT by a key that is sent as a POST makes no note', async (t) => {
+  const client = new FeedClient(url, 'kestrel');
+  for (const address of [`${client.record}/notes`, `${url}/kestrel`]) {
+    const answer = await ask(`${address}?key=build`, { method: 'POST', body: 'green' });
+    t.match(answer, { status: 400, json: { code: 'invalid_request', error: /PUT.*Idempotency-Key/ } });
+    t.equal((await ask(`${address}?key=`, { method: 'POST', body: 'without a key' })).status, 201);
+  }
+  t.equal(await countOf(client), 2);
+});
+
 t.test('a picture is replaced by its key, and a replay needs no room', async (t) => {
   const client = new FeedClient(url, 'stork-room', PNG);
   const made = await client.put('/notes?key=cat', picture('png'));
