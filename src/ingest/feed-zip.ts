@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -25,8 +26,10 @@ const [STORED, DEFLATED] = [0, 8];
 const ENCRYPTED = 1;
 /** Types of files on Unix, in the upper half of the external attributes. */
 const [FILE_TYPE, REGULAR] = [0o170000, 0o100000];
-/** Archives made on a Mac have a second tree with what other systems do not know. */
-const MAC_TREE = '__MACOSX/';
+/** Archives made on a Mac have a second tree with what other systems do not know, and how a folder is shown. */
+const [MAC_TREE, MAC_FILE] = ['__MACOSX/', '.DS_Store'];
+/** The flag that a name is in UTF-8; the system, in the upper half of `versionMadeBy`, that may write backslashes for slashes. */
+const [UTF8_NAME, WINDOWS] = [0x800, 0];
 /** Shorter files are inflated at once, because a task for the thread pool takes longer, bytes. */
 const INLINE_BYTES = 128 * 1024;
 
@@ -123,6 +126,7 @@ export class FeedZip {
       const path = nameOf(entry);
       if (path === this.#folder && entry.uncompressedSize === 0) continue;
       const name = (path.startsWith(this.#folder) && path.slice(this.#folder.length)) || path;
+      if (path.startsWith(MAC_TREE) || name === MAC_FILE) continue;
       const refusal = this.#refusalOf(entry, path, name);
       if (refusal !== undefined) {
         yield { name: shownOneLine(name).slice(0, SHOWN_LENGTH).toWellFormed(), refusal };
@@ -292,8 +296,10 @@ class ZipReader extends RandomAccessReader {
   }
 }
 
-function nameOf({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): string {
-  return getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, true);
+function nameOf({ generalPurposeBitFlag, versionMadeBy, fileNameRaw, extraFields }: Entry): string {
+  // A Mac writes UTF-8 and does not say so. Names of older systems are hardly ever UTF-8 by chance.
+  const flags = generalPurposeBitFlag | (isUtf8(fileNameRaw) ? UTF8_NAME : 0);
+  return getFileNameLowLevel(flags, fileNameRaw, extraFields, versionMadeBy >>> 8 !== WINDOWS);
 }
 
 /** Short, because there may be a million of them. */

@@ -8,6 +8,8 @@ export interface ZippedFile {
   readonly mode?: number;
   readonly flags?: number;
   readonly method?: number;
+  /** The system on which it was made: 3 is Unix, 0 is Windows. */
+  readonly system?: number;
   /** The size that the zip says; that of the bytes unless given. */
   readonly size?: number;
   readonly crc?: number;
@@ -17,7 +19,8 @@ export interface ZippedFile {
 export function zipOf(files: readonly ZippedFile[]): Buffer<ArrayBuffer> {
   const [parts, directory]: [Buffer[], Buffer[]] = [[], []];
   let offset = 0;
-  for (const { name, bytes = 'x', mode = 0o100644, flags = 0x800, method = 8, ...said } of files) {
+  for (const file of files) {
+    const { name, bytes = 'x', mode = 0o100644, flags = 0x800, method = 8, system = 3, ...said } = file;
     const content = Buffer.from(bytes);
     const packed = method === 8 ? deflateRawSync(content) : content;
     const common = Buffer.alloc(26);
@@ -30,7 +33,12 @@ export function zipOf(files: readonly ZippedFile[]): Buffer<ArrayBuffer> {
     const rest = Buffer.alloc(14);
     rest.writeUInt32LE(mode * 0x10000, 6);
     rest.writeUInt32LE(offset, 10);
-    directory.push(Buffer.from('PK\x01\x02\x14\x03'), common, rest, Buffer.from(name));
+    directory.push(
+      Buffer.from(`PK\x01\x02\x14${String.fromCharCode(system)}`),
+      common,
+      rest,
+      Buffer.from(name),
+    );
     parts.push(local);
     offset += local.length;
   }
