@@ -14,8 +14,15 @@ if (new URLSearchParams(location.search).has('deleted')) {
 showFeeds(find<HTMLElement>(document, '#feeds'));
 
 const feed = find<HTMLInputElement>(document, '#feed');
-feed.addEventListener('input', () => {
+// Not while an input method composes, as the keyboards of phones do for each word: it would type again what it has typed.
+feed.addEventListener('input', (event) => {
+  if (!(event as InputEvent).isComposing) makeName();
+});
+feed.addEventListener('compositionend', makeName);
+
+/** Makes what was typed a name that a feed may have. */
+function makeName(): void {
   const { selectionStart, selectionEnd } = feed;
   feed.value = feed.value.toLowerCase().replaceAll(' ', '-');
   feed.setSelectionRange(selectionStart, selectionEnd);
-});
+}

@@ -1,4 +1,5 @@
 import { ROOT } from '../page/elements.ts';
+import { commandLetter } from '../page/keys.ts';
 import { isUnanswered, RequestFailed, send } from '../page/send.ts';
 import { LOGGING_OUT } from '../page/service.ts';
 import { type Toast, toast } from '../page/toast.ts';
@@ -158,8 +159,9 @@ function carryOutNow(deletion: Deletion): void {
 }
 
 /** Ctrl or ⌘ with Z undoes the last deletion, unless something is typed. */
-function undoByKey({ key, ctrlKey, metaKey, shiftKey, target }: KeyboardEvent): void {
-  if (key !== 'z' || !(ctrlKey || metaKey) || shiftKey) return;
+function undoByKey(event: KeyboardEvent): void {
+  const { target } = event;
+  if (commandLetter(event) !== 'z') return;
   if (target instanceof Element && target.closest('input, textarea')) return;
   [...pending.values()].at(-1)?.take();
 }

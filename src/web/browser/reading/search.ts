@@ -1,4 +1,5 @@
 import { find } from '../page/elements.ts';
+import { isComposed } from '../page/keys.ts';
 import { type TagCount, tagsOf } from '../page/tags.ts';
 
 // The search of a feed (`web/search.ts`), which works by itself but for its key and the tags of the feed.
@@ -22,7 +23,7 @@ export function startSearch(): void {
     field.select();
   });
   field.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || event.isComposing) return;
+    if (event.key !== 'Escape' || isComposed(event)) return;
     // What was typed stays.
     event.preventDefault();
     field.blur();

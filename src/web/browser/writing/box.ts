@@ -3,6 +3,7 @@ import { isPosted, STORED_BEFORE, saidInTime } from '../keeping/outbox.ts';
 import type { SharedContent } from '../keeping/shared.ts';
 import { find } from '../page/elements.ts';
 import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
+import { isComposed } from '../page/keys.ts';
 import { RequestFailed, uploadStatus } from '../page/send.ts';
 import { keepDraft } from './keep-draft.ts';
 import { pictureList } from './picture-list.ts';
@@ -68,11 +69,12 @@ export function writingBox(
     title.focus();
   });
   form.addEventListener('keydown', (event) => {
+    if (isComposed(event)) return;
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       // Keys that are held down would confirm unread what the page says, such as a conflict.
       if (!event.repeat) form.requestSubmit();
-    } else if (event.key === 'Escape' && !event.isComposing) options.onEscape();
+    } else if (event.key === 'Escape') options.onEscape();
   });
   form.addEventListener('paste', (event) => {
     const { clipboardData } = event;

@@ -1,6 +1,7 @@
 import { feedOfPage } from '../keeping/feeds.ts';
 import { find, ROOT } from '../page/elements.ts';
 import { setValue } from '../page/fields.ts';
+import { isComposed } from '../page/keys.ts';
 import { tagsOf } from '../page/tags.ts';
 
 const MAX_SHOWN = 6;
@@ -19,7 +20,7 @@ export function completeTags(form: HTMLFormElement): void {
   input.addEventListener('focus', offer);
   input.addEventListener('blur', close);
   input.addEventListener('keydown', (event) => {
-    if (list.hidden || event.isComposing) return;
+    if (list.hidden || isComposed(event)) return;
     const { length } = list.children;
     if (event.key === 'ArrowDown') activate((active + 1) % length);
     else if (event.key === 'ArrowUp') activate((active <= 0 ? length : active) - 1);

@@ -1,3 +1,5 @@
+import { commandLetter, isComposed } from '../page/keys.ts';
+
 /** What the tools of a box do to the selected text. Each is one step of the browser's own undo. */
 
 /** A line of a list: its indent, mark and check box. */
@@ -23,10 +25,12 @@ export function textTools(form: HTMLFormElement, text: HTMLTextAreaElement): voi
     TOOLS[tool as Tool](text);
   });
   text.addEventListener('keydown', (event) => {
-    if (event.isComposing || event.altKey || event.shiftKey || text.readOnly) return;
-    const tool = event.ctrlKey || event.metaKey ? KEYS[event.key.toLowerCase()] : undefined;
+    const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+    if (isComposed(event) || text.readOnly) return;
+    const tool = KEYS[commandLetter(event) ?? ''];
+    const isPlain = !(ctrlKey || metaKey || altKey || shiftKey);
     if (tool !== undefined) TOOLS[tool](text);
-    else if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || !continueList(text)) return;
+    else if (key !== 'Enter' || !isPlain || !continueList(text)) return;
     event.preventDefault();
   });
 }

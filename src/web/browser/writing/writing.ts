@@ -1,3 +1,4 @@
+import { isComposed } from '../page/keys.ts';
 import { toast } from '../page/toast.ts';
 import type { Box } from './box.ts';
 
@@ -23,7 +24,7 @@ export function startWriting(): void {
     });
     form.addEventListener('keydown', (event) => {
       const isCommand = event.key === 'Escape' || (event.key === 'Enter' && (event.ctrlKey || event.metaKey));
-      if (isReady || !isCommand || event.isComposing) return;
+      if (isReady || !isCommand || isComposed(event)) return;
       void compose(form).then((box) => box?.form.dispatchEvent(new KeyboardEvent('keydown', event)));
     });
     addEventListener('beforeunload', (event) => {
