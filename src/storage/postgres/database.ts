@@ -26,7 +26,7 @@ export interface DatabaseOptions {
 export class Database {
   readonly #reading: Pool;
   readonly #writing: Pool;
-  /** Identifies this process. */
+  /** Identifies these connections among those of all processes. */
   readonly name = randomBytes(12).toString('base64url');
   /** How transactions begin behind a pooler. */
   readonly #pooled: string | undefined;

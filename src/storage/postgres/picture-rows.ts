@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ImageKey } from '../../feeds/ids.ts';
 import {
   CLAIM_MS,
@@ -86,8 +85,6 @@ export function freeKeys(
 /** The pictures of a PostgreSQL database. */
 export class PostgresPictures implements PictureRows {
   readonly #database: Database;
-  /** Identifies this process. */
-  readonly #name = randomUUID();
   #leadsUntil = 0;
 
   constructor(database: Database) {
@@ -137,7 +134,7 @@ export class PostgresPictures implements PictureRows {
   readonly claim: PictureRows['claim'] = async (limit, keptMs) => {
     if ((await this.#database.read(IS_DUE, [keptMs])).length === 0) return [];
     return this.#database.transaction(async (transaction) => {
-      if ((await transaction.run(LEAD, [this.#name])).length === 0) return [];
+      if ((await transaction.run(LEAD, [this.#database.name])).length === 0) return [];
       const due = (await transaction.run(DUE, [limit, keptMs])).map(({ key }) => key);
       const referenced = (await transaction.run(REFERENCED, [due])).map(({ key }) => key);
       const claimed = due.filter((key) => !referenced.includes(key));
@@ -150,7 +147,7 @@ export class PostgresPictures implements PictureRows {
   /** Whether this process is the only one that removes notes that are due, for some seconds. */
   async leads(): Promise<boolean> {
     if (performance.now() < this.#leadsUntil) return true;
-    const isLeading = (await this.#database.write(LEAD, [this.#name])).length > 0;
+    const isLeading = (await this.#database.write(LEAD, [this.#database.name])).length > 0;
     if (isLeading) this.#leadsUntil = performance.now() + LEAD_MS / 2;
     return isLeading;
   }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { NoteId } from '../../feeds/names.ts';
 import type { NoteMeta } from '../../feeds/note.ts';
 import { metaOf } from '../rows.ts';
@@ -99,17 +98,15 @@ class NotLeading extends Error {}
  * has lost the lease.
  */
 export class WordMaker {
-  readonly #database: Pick<Database, 'transaction' | 'write'>;
+  readonly #database: Pick<Database, 'name' | 'transaction' | 'write'>;
   readonly #tokensOf: MakeTokens;
   readonly #ensureIndex: () => Promise<void>;
-  /** Identifies this process. */
-  readonly #name = randomUUID();
   #leadsUntil = 0;
   #leadMs = LEAD_MS;
 
   /** @param ensureIndex makes the index of words, which may take minutes */
   constructor(
-    database: Pick<Database, 'transaction' | 'write'>,
+    database: Pick<Database, 'name' | 'transaction' | 'write'>,
     { tokensOf, ensureIndex }: { readonly tokensOf: MakeTokens; readonly ensureIndex: () => Promise<void> },
   ) {
     this.#database = database;
@@ -142,7 +139,7 @@ export class WordMaker {
 
   /** Gives up the lease, so that another process can make words at once. */
   async leave(): Promise<void> {
-    if (this.isLeading) await this.#database.write(LEAVE, [this.#name]);
+    if (this.isLeading) await this.#database.write(LEAVE, [this.#database.name]);
   }
 
   async #leads(): Promise<boolean> {
@@ -151,7 +148,7 @@ export class WordMaker {
 
   async #lead(): Promise<boolean> {
     const now = performance.now();
-    const isLeading = (await this.#database.write(LEAD, [this.#name, this.#leadMs])).length > 0;
+    const isLeading = (await this.#database.write(LEAD, [this.#database.name, this.#leadMs])).length > 0;
     this.#leadsUntil = isLeading ? now + this.#leadMs : 0;
     if (!isLeading && (await this.#database.write(DONE_UP_TO, [])).length === 0) throw new SearchEmptied();
     return isLeading;
@@ -230,7 +227,7 @@ export class WordMaker {
     return this.#database.transaction(async (transaction) => {
       // Batches that a crash of the server loses are made again.
       transaction.send(COMMIT_LATER, []);
-      if ((await transaction.run(HELD, [this.#name])).length === 0) throw new NotLeading();
+      if ((await transaction.run(HELD, [this.#database.name])).length === 0) throw new NotLeading();
       work(transaction);
     });
   }
