@@ -1,16 +1,14 @@
-import { unfinishedMove } from '../failures.ts';
 import { connect } from './connection-options.ts';
 import { asStartFailure, UnusableDatabase } from './failures.ts';
-import { MOVE_TABLE } from './move-lock.ts';
-import { isThere, readVersion } from './schema.ts';
+import { refuseUnfinishedMove } from './move-lock.ts';
+import { readVersion } from './schema.ts';
 
 /** Says what is in a database, without changing it. Throws an error with a sentence for the operator if no service could start on it. */
 export async function lookAtDatabase(url: string): Promise<string> {
   try {
     const client = await connect(url);
     try {
-      if (await isThere(client, MOVE_TABLE))
-        throw new UnusableDatabase(unfinishedMove('The database (SERVICE_DATABASE_URL)').message);
+      await refuseUnfinishedMove(client);
       const version = await readVersion(client);
       const { rows } = await client.query<{ read_only: string; creates: boolean }>(
         `SELECT current_setting('transaction_read_only') AS read_only,

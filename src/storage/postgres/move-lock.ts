@@ -26,11 +26,16 @@ export async function refuseDuringMove(url: string): Promise<void> {
   const client = await connect(url);
   try {
     await keepMovesOut(client, 'xact_lock_shared');
-    if (await isThere(client, MOVE_TABLE))
-      throw new UnusableDatabase(unfinishedMove('The database (SERVICE_DATABASE_URL)').message);
+    await refuseUnfinishedMove(client);
   } finally {
     await client.end();
   }
+}
+
+/** Throws an `UnusableDatabase` if a move into the database was begun and is not finished. */
+export async function refuseUnfinishedMove(client: Client): Promise<void> {
+  if (await isThere(client, MOVE_TABLE))
+    throw new UnusableDatabase(unfinishedMove('The database (SERVICE_DATABASE_URL)').message);
 }
 
 /**
