@@ -1,8 +1,7 @@
 import type { Feed } from '../feeds/feed.ts';
 import { isNoteId, noteFile } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
-import type { Position } from '../feeds/order.ts';
-import { encodeCursor } from '../feeds/order.ts';
+import { encodeCursor, type Position } from '../feeds/order.ts';
 import { notFound } from '../refusals.ts';
 import { PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
 import type { Attachments } from './attachments.ts';

@@ -1,5 +1,4 @@
-import type { Answer } from '../http/answer.ts';
-import { json, NO_CONTENT } from '../http/answer.ts';
+import { type Answer, json, NO_CONTENT } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { CONTACT_LENGTH, REASON_LENGTH } from '../ingest/reports.ts';
 import { onRefusal } from '../refusals.ts';
