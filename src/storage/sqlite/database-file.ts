@@ -18,6 +18,9 @@ import { isNamedAsIndex } from '../index-place.ts';
 
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
+/** What follows the name of a database in that of its write-ahead log, which holds notes that are not yet in the file. */
+export const LOG_END = '-wal';
+
 /**
  * The database file, which this process alone uses. The lock is the kernel's, on a file of its own beside it
  * (`<file>.lock`), so it dies with its process. It cannot be on the database file: when a program closes that file,
@@ -83,7 +86,12 @@ function removeForeignLog(path: string): void {
   } finally {
     closeSync(fd);
   }
-  for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
+  removeLog(path);
+}
+
+/** Removes the log beside a database file that another one has replaced. */
+export function removeLog(path: string): void {
+  for (const end of [LOG_END, '-shm']) rmSync(path + end, { force: true });
 }
 
 /** A path with all links resolved, because two names of one file must mean one lock; its end may not exist. */

@@ -15,11 +15,8 @@ import Database from 'better-sqlite3';
 import type { Owner } from '../../privileges.ts';
 import { indexOfDatabase, removeIndex } from '../index-place.ts';
 import { BackupError, codeOf, copyDatabase, givenUp, sync } from './backup.ts';
-import { DatabaseFile } from './database-file.ts';
+import { DatabaseFile, LOG_END, removeLog } from './database-file.ts';
 import { mustBeKnown } from './schema.ts';
-
-/** What is kept beside a database file: its write-ahead log, which holds notes that are not yet in the file. */
-const LOG_END = '-wal';
 
 /**
  * Puts a backup in the place of a database that no service uses. The database appears whole, and synced to the disk, or the
@@ -55,7 +52,7 @@ export async function restore(
       if (!file.isLocked) throw new BackupError('The lock on the database was lost; nothing was changed.');
       const aside = current.size > 0 ? setAside(file.path) : undefined;
       renameSync(copy, file.path);
-      for (const end of [LOG_END, '-shm']) rmSync(file.path + end, { force: true });
+      removeLog(file.path);
       removeIndex(indexOfDatabase(file.path));
       sync(dirname(file.path));
       return aside;
