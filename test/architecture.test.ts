@@ -39,13 +39,12 @@ const ALLOWED: Record<string, readonly string[]> = {
     'refusals.ts',
     'schemas.ts',
     'storage',
-    'system-errors.ts',
     'task-limit.ts',
     'telemetry',
     'worker-pool.ts',
     'writing',
   ],
-  requests: ['config.ts', 'feeds', 'http', 'ingest', 'refusals.ts', 'schemas.ts', 'writing'],
+  requests: ['feeds', 'http', 'ingest', 'refusals.ts', 'schemas.ts', 'writing'],
   hooks: ['feeds', 'refusals.ts', 'requests', 'signed.ts', 'worker-pool.ts'],
   web: ['config.ts', 'feeds', 'http', 'licenses', 'refusals.ts', 'search', 'sign-in'],
   read: [
@@ -82,7 +81,6 @@ const ALLOWED: Record<string, readonly string[]> = {
   routes: [
     'access',
     'assistants',
-    'config.ts',
     'feeds',
     'hooks',
     'http',
