@@ -2,6 +2,7 @@ import type { Feed } from '../feeds/feed.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import { matchesETag } from '../http/conditional.ts';
 import { headers } from '../http/headers.ts';
+import type { Licensing } from '../ingest/licensing.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
@@ -9,7 +10,7 @@ import { ifMatch } from '../requests/conditions.ts';
 import { pageAnswer } from '../web/page.ts';
 import { licensePage } from '../web/tier.ts';
 import { feedEtag } from '../writing/etags.ts';
-import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
+import { type DescribedOperation, forWriter, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
 import { siteForVisitor } from './visitor.ts';
 
@@ -19,7 +20,6 @@ export function feedOperations(parts: OperationParts): DescribedOperation[] {
   const path = '/api/v1/feeds/{feed}';
   const answer = (feed: Feed, base: string) =>
     json(200, feedJson(feed, base, licensing?.tierOf(feed)), { ETag: etagOf(feed) });
-  const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
     operation('getFeed', `GET ${path}`, { access: 'reader', docs: GET }, (exchange, { feed, base }) => {
       const found = existing(feed, 'feed');
@@ -29,23 +29,28 @@ export function feedOperations(parts: OperationParts): DescribedOperation[] {
         ? { status: 304, headers: headers({ 'Cache-Control': 'private, no-store', ETag }) }
         : answer(found, base);
     }),
-    operation('updateFeed', `PUT ${path}`, writer(UPDATE), async (exchange, { feed, base }) => {
+    operation('updateFeed', `PUT ${path}`, forWriter(UPDATE), async (exchange, { feed, base }) => {
       const etags = ifMatch(exchange);
       return answer(await settings.change(feed, await jsonBody(exchange, 'FeedChanges'), etags), base);
     }),
-    operation('patchFeed', `PATCH ${path}`, writer(PATCH), async (exchange, { feed, base }) => {
+    operation('patchFeed', `PATCH ${path}`, forWriter(PATCH), async (exchange, { feed, base }) => {
       const etags = ifMatch(exchange);
       return answer(await settings.patch(feed, await jsonBody(exchange, 'FeedPatch'), etags), base);
     }),
-    operation('deleteFeed', `DELETE ${path}`, writer(DELETE), (exchange, { feed, caller }) =>
+    operation('deleteFeed', `DELETE ${path}`, forWriter(DELETE), (exchange, { feed, caller }) =>
       settings.remove(feed, caller, ifMatch(exchange)).then(() => NO_CONTENT),
     ),
-    operation('changeFeedPassword', `PUT ${path}/password`, writer(PASSWORD), async (exchange, { feed }) => {
-      const { password } = await jsonBody(exchange, 'NewPassword');
-      await settings.changePassword(feed, password);
-      return NO_CONTENT;
-    }),
-    operation('removeFeedPassword', `DELETE ${path}/password`, writer(REMOVE_PASSWORD), (_, { feed }) =>
+    operation(
+      'changeFeedPassword',
+      `PUT ${path}/password`,
+      forWriter(PASSWORD),
+      async (exchange, { feed }) => {
+        const { password } = await jsonBody(exchange, 'NewPassword');
+        await settings.changePassword(feed, password);
+        return NO_CONTENT;
+      },
+    ),
+    operation('removeFeedPassword', `DELETE ${path}/password`, forWriter(REMOVE_PASSWORD), (_, { feed }) =>
       settings.removePassword(feed).then(() => NO_CONTENT),
     ),
     ...licenseOperations(parts),
@@ -59,19 +64,18 @@ function etagOf(feed: Feed): string {
 /** The page about licenses, and attaching one. If feeds need none, these addresses are 404. */
 function licenseOperations({ site, access, licensing }: OperationParts): DescribedOperation[] {
   const path = '/api/v1/feeds/{feed}/license';
-  const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
     operation('licensePage', 'GET /license', { access: 'public', isPage: true }, (exchange) => {
       const { freeNotes } = requireLicensing(licensing).tierOf(undefined);
       return pageAnswer(licensePage(siteForVisitor(site, access, exchange), freeNotes));
     }),
-    operation('attachLicense', `PUT ${path}`, writer(ATTACH), async (exchange, { feed, caller, base }) => {
+    operation('attachLicense', `PUT ${path}`, forWriter(ATTACH), async (exchange, { feed, caller, base }) => {
       const licenses = requireLicensing(licensing);
       const { license } = await jsonBody(exchange, 'NewLicense');
       const attached = await licenses.attach(feed, license, caller);
       return json(200, feedJson(attached, base, licenses.tierOf(attached)));
     }),
-    operation('detachLicense', `DELETE ${path}`, writer(DETACH), async (_, { feed, caller }) => {
+    operation('detachLicense', `DELETE ${path}`, forWriter(DETACH), async (_, { feed, caller }) => {
       await requireLicensing(licensing).detach(feed, caller);
       return NO_CONTENT;
     }),
@@ -79,9 +83,9 @@ function licenseOperations({ site, access, licensing }: OperationParts): Describ
 }
 
 /** @throws Refusal `not_found` if feeds need no license */
-function requireLicensing<T>(value: T | undefined): T {
-  if (value === undefined) throw new Refusal('not_found', 'Feeds of this instance need no license.');
-  return value;
+function requireLicensing(licensing: Licensing | undefined): Licensing {
+  if (licensing === undefined) throw new Refusal('not_found', 'Feeds of this instance need no license.');
+  return licensing;
 }
 
 const GET: OperationDocs = {

@@ -15,6 +15,7 @@ import { cookieScopeOf, isFromOwnPage } from './caller.ts';
 import {
   type Admitted,
   type DescribedOperation,
+  forWriter,
   type HandlerOf,
   type OperationParts,
   operation,
@@ -51,18 +52,17 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
   };
   const remove: HandlerOf<'writer'> = (exchange, { feed, caller }) =>
     editing.remove(feed, exchange.parameters[1]!, caller, ifMatch(exchange)).then(() => NO_CONTENT);
-  const write = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
     operation('postNoteByUrl', 'POST /{feed}', { access: 'poster', docs: POST }, post),
     operation('postNote', `POST ${NOTES}`, { access: 'poster', docs: POST }, post),
     operation('putNoteByKey', `PUT ${NOTES}`, { access: 'poster', docs: PUT_BY_KEY }, putByKey),
     ...noteReads(parts),
-    operation('editNoteByUrl', `PUT ${NOTE_URL}`, write(EDIT), replace),
-    operation('editNote', `PUT ${NOTE}`, write(EDIT), replace),
-    operation('patchNoteByUrl', `PATCH ${NOTE_URL}`, write(PATCH), change),
-    operation('patchNote', `PATCH ${NOTE}`, write(PATCH), change),
-    operation('deleteNoteByUrl', `DELETE ${NOTE_URL}`, write(DELETE), remove),
-    operation('deleteNote', `DELETE ${NOTE}`, write(DELETE), remove),
+    operation('editNoteByUrl', `PUT ${NOTE_URL}`, forWriter(EDIT), replace),
+    operation('editNote', `PUT ${NOTE}`, forWriter(EDIT), replace),
+    operation('patchNoteByUrl', `PATCH ${NOTE_URL}`, forWriter(PATCH), change),
+    operation('patchNote', `PATCH ${NOTE}`, forWriter(PATCH), change),
+    operation('deleteNoteByUrl', `DELETE ${NOTE_URL}`, forWriter(DELETE), remove),
+    operation('deleteNote', `DELETE ${NOTE}`, forWriter(DELETE), remove),
   ];
 }
 

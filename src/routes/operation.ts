@@ -169,4 +169,9 @@ export function operation<A extends AccessKind>(
   return { id, method, path, accepts, ...traits, handle } as DescribedOperation;
 }
 
+/** The traits of an operation that changes a feed. */
+export function forWriter(docs: OperationDocs) {
+  return { access: 'writer', docs } as const;
+}
+
 const isFeedPath: NonNullable<Operation['accepts']> = ([feed = '']) => !ROUTE_NAMES.has(feed);

@@ -1,5 +1,5 @@
 import type { NamedFeed } from '../access/access.ts';
-import { type Answer, json } from '../http/answer.ts';
+import { type Answer, json, NOSNIFF } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import { prependChunk } from '../http/representation.ts';
@@ -61,11 +61,11 @@ async function zipAnswer(
     return {
       status: 200,
       headers: headers({
+        ...NOSNIFF,
         'Content-Type': 'application/zip',
         // The file name must not hold the feed's name, because that is a key.
         'Content-Disposition': `attachment; filename="notes-${day}.zip"`,
         'Cache-Control': 'private, no-store',
-        'X-Content-Type-Options': 'nosniff',
       }),
       body: { chunks: first ? prependChunk(first, pieces) : pieces, close },
     };

@@ -54,7 +54,7 @@ function busy(): Refusal {
 }
 
 /** A zip on its way from or to a client. */
-export class Transfer {
+class Transfer {
   readonly client: string;
   readonly giveUp: () => void;
   #bytes = 0;
