@@ -1,4 +1,4 @@
-/** Pages in Chromium at 400 % (WCAG 2.2, 1.4.10), and with more space between letters, words and lines (1.4.12). */
+/** Pages in Chromium at 400 % (WCAG 2.2, 1.4.10), with more space between letters, words and lines (1.4.12), and with large letters (1.4.4). */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { axeFindings, boxIsReady, startBrowser, type VisitOptions, visit } from '../support/browser.ts';
@@ -187,6 +187,23 @@ t.test('with more space in texts', async (t: Test) => {
     await walk(page, async (stop) => {
       if ((await page.locator('style').count()) === 0) await page.addStyleTag({ content: SPACED });
       t.same(await page.evaluate(FAULTS), [], `${stop}, ${width}`);
+    });
+  }
+});
+
+t.test('with letters of twice the size on phones', async (t: Test) => {
+  const large = await startBrowser(t, ['--blink-settings=defaultFontSize=32,defaultFixedFontSize=26']);
+  for (const viewport of [
+    { width: 320, height: 568 },
+    { width: 375, height: 812 },
+  ]) {
+    const { page } = await visit(t, large, { viewport, isMobile: true, hasTouch: true });
+    await walk(page, async (stop) => {
+      t.same(await page.evaluate(FAULTS), [], `${stop}, ${viewport.width}`);
+      if (stop === 'public page') {
+        await page.click('.find summary');
+        t.same(await page.evaluate(FAULTS), [], `filters, ${viewport.width}`);
+      }
     });
   }
 });
