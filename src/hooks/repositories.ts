@@ -56,9 +56,21 @@ export function pushMarkdown(push: Push): string {
 }
 
 function commitLine({ id, message, url, author }: Commit): string {
+  return `${linked(shortId(id), url)} ${subjectOf(message)}${signature(author)}`;
+}
+
+function shortId(id: string): string {
+  return asCode(cutAt(id, SHORT_ID));
+}
+
+/** The first line of a commit's message. */
+function subjectOf(message: string): string {
   const [subject = ''] = message.trim().split('\n', 1);
-  const by = author === '' ? '' : ` — ${asText(author)}`;
-  return `${linked(asCode(cutAt(id, SHORT_ID)), url)} ${asText(subject)}${by}`;
+  return asText(subject);
+}
+
+function signature(who: string): string {
+  return who === '' ? '' : ` — ${asText(who)}`;
 }
 
 interface RepositoryAction {
@@ -96,12 +108,10 @@ interface Run {
 
 /** For example `**CI** [#7](…): failure on main of [acme/shop](…)`. */
 export function runMarkdown({ repository, name, url, outcome, branch, commit, who }: Run): string {
-  const [subject = ''] = commit.message.trim().split('\n', 1);
-  const by = who === '' ? '' : ` — ${asText(who)}`;
-  const change = `${asCode(cutAt(commit.id, SHORT_ID))} ${asText(subject)}`.trim();
+  const change = `${shortId(commit.id)} ${subjectOf(commit.message)}`.trim();
   return blocks(
     `${linked(strong(name), url)}: ${asText(outcome)} on ${asCode(branch)} of ${repositoryLink(repository)}`,
-    change === '' ? '' : change + by,
+    change === '' ? '' : change + signature(who),
   );
 }
 
