@@ -92,8 +92,7 @@ export class Preparation {
     try {
       return await (pictures.length > 0 ? this.#storing(store) : store());
     } catch (cause) {
-      const note = isForm && cause instanceof Refusal && notes[cause.position ?? -1];
-      throw note ? withBlame(note.meta.name, cause) : cause;
+      throw isForm ? withBlamedPart(notes, cause) : cause;
     }
   }
 
@@ -113,8 +112,7 @@ export class Preparation {
     if (drafts.length === 0) return;
     const hashes = inspected.map(({ sha256 }) => sha256);
     await refuseBlocked(this.#parts.records, hashes).catch((cause) => {
-      const draft = isForm && cause instanceof Refusal && drafts[cause.position ?? -1];
-      throw draft ? withBlame(draft.meta.name ?? '', cause) : cause;
+      throw isForm ? withBlamedPart(drafts, cause) : cause;
     });
   }
 
@@ -130,6 +128,12 @@ export class Preparation {
       `The text may have at most ${MAX_TEXT_BYTES} bytes with the names that its pictures are stored under.`,
     );
   }
+}
+
+/** An error with the name of the part of a form that does not fit, if it says which one. */
+function withBlamedPart(parts: readonly Pick<Draft, 'meta'>[], cause: unknown): unknown {
+  const part = cause instanceof Refusal && parts[cause.position ?? -1];
+  return part ? withBlame(part.meta.name, cause) : cause;
 }
 
 /** The size of a picture in pixels, and the bytes of the file with this size. */
