@@ -203,7 +203,7 @@ function decidePost(
         'key_reused',
         'This key was used for another note, which was posted with other contents.',
       );
-    return { fate: 'unchanged', feed, added: [], note: holder, readIds: [] };
+    return { ...unchanged(feed), note: holder };
   }
   const others = notes.filter((note) => note !== posted);
   return replacement(feed, holder, { content: posted, meta: posted.meta, others, now }, limitsNow);
@@ -232,8 +232,7 @@ function decideImport(feed: Feed, { notes, limits }: Import, state: State, rules
     return 'stored';
   };
   const outcomes = notes.map(store);
-  if (added.length > 0) return { ...changed(feed, after, added), outcomes };
-  return { fate: 'unchanged', feed, added, outcomes, readIds: [] };
+  return { ...(added.length > 0 ? changed(feed, after, added) : unchanged(feed)), outcomes };
 }
 
 function decideNew(
@@ -329,7 +328,7 @@ function attached(
 }
 
 function decideSweep(feed: Feed, due: readonly Note[]): Effects {
-  if (due.length === 0) return { fate: 'unchanged', feed, added: [], readIds: [] };
+  if (due.length === 0) return unchanged(feed);
   return { ...changed(feed, without(feed, due)), removed: due };
 }
 
@@ -357,7 +356,7 @@ function decideSettings(
   if (readId !== feed.readId && readIdHolder !== undefined) throw readIdTaken();
   const after = { ...feed, ...settings };
   const isSame = Object.keys(settings).every((key) => after[key as keyof Feed] === feed[key as keyof Feed]);
-  return isSame ? { fate: 'unchanged', feed, added: [], readIds: [] } : changed(feed, after);
+  return isSame ? unchanged(feed) : changed(feed, after);
 }
 
 /** The license, if it may serve one feed more. */
@@ -428,6 +427,10 @@ function counted(feed: Feed, notes: readonly Pick<Note, 'type' | 'size'>[], each
     imageCount: feed.imageCount + each * images,
     byteCount: feed.byteCount + each * bytes,
   };
+}
+
+function unchanged(feed: Feed): Effects {
+  return { fate: 'unchanged', feed, added: [], readIds: [] };
 }
 
 function changed(before: Feed, feed: Feed, added: readonly NewNote[] = [], edit?: NoteEdit): Effects {
