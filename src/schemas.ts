@@ -9,6 +9,7 @@ import { REFUSALS, type RefusalCode } from './refusals.ts';
 
 const url = (text: string) => z.url().describe(text);
 const text = (description: string) => z.string().describe(description);
+const time = (description: string) => z.string().meta({ format: 'date-time', description });
 const object = <S extends z.ZodRawShape>(description: string, shape: S) =>
   [z.object(shape), description] as const;
 const addressOrNull = (description: string) => z.url().nullable().describe(description);
@@ -131,7 +132,7 @@ export const noteSchema = z.object({
   content: text('The markdown exactly as posted. Only for markdown.').optional(),
   alt: text('Alternative text of a picture, if it has one.').optional(),
   name: text('Original file name of a picture, if it has one.').optional(),
-  created_at: z.string().meta({ format: 'date-time', description: 'When the note was posted, in UTC.' }),
+  created_at: time('When the note was posted, in UTC.'),
   url: url(
     'The page of the note, by the name of its feed, or by the read id if the request was by the read id.',
   ),
@@ -147,13 +148,9 @@ export const noteSchema = z.object({
     .literal(true)
     .describe('The note is in lists only: pages and feeds do not show it. Otherwise absent.')
     .optional(),
-  expires_at: z
-    .string()
-    .meta({
-      format: 'date-time',
-      description: 'When the note expires: from then on it is in no answer. Absent if it does not expire.',
-    })
-    .optional(),
+  expires_at: time(
+    'When the note expires: from then on it is in no answer. Absent if it does not expire.',
+  ).optional(),
   match: z
     .object({
       text: text(
@@ -188,6 +185,11 @@ const noteFormSchema = z
 const count = (description: string) => z.int().nonnegative().describe(description);
 const amount = (description: string) =>
   z.object({ count: z.int().nonnegative(), bytes: z.int().nonnegative() }).describe(description);
+
+const nextPage = z
+  .string()
+  .nullable()
+  .describe('The value of `after` for the next page; null if this is the last page.');
 
 /** What bodies look like, by their name in the API description, each with a sentence about it. */
 const SCHEMAS = {
@@ -333,7 +335,7 @@ const SCHEMAS = {
         notes: count('All its notes, pictures included.'),
         pictures: count('How many of its notes are pictures.'),
         bytes: count('Bytes of its notes.'),
-        changed_at: z.string().meta({ format: 'date-time', description: 'Its last change, in UTC.' }),
+        changed_at: time('Its last change, in UTC.'),
         protected: z.boolean().describe('It has a password.'),
         blocked: z.boolean().describe('The operator has closed it.'),
         license: z
@@ -343,10 +345,7 @@ const SCHEMAS = {
           .optional(),
       }),
     ),
-    next: z
-      .string()
-      .nullable()
-      .describe('The value of `after` for the next page; null if this is the last page.'),
+    next: nextPage,
   }),
   Blocks: object('A page of what the operator has closed.', {
     blocks: z
@@ -357,14 +356,11 @@ const SCHEMAS = {
           target: text(
             'The path of what was taken down; absent for a name that was closed as such.',
           ).optional(),
-          at: z.string().meta({ format: 'date-time', description: 'When, in UTC.' }),
+          at: time('When, in UTC.'),
         }),
       )
       .describe('Names, then links, then pictures.'),
-    next: z
-      .string()
-      .nullable()
-      .describe('The value of `after` for the next page; null if this is the last page.'),
+    next: nextPage,
   }),
   Reports: object('A page of the reports that are open.', {
     reports: z
@@ -374,14 +370,11 @@ const SCHEMAS = {
           target: url('What is reported; a takedown takes it as it is.'),
           reason: text('In the words of who reported it, at most 2,000 characters.'),
           contact: text('How to reach them; absent if they did not say.').optional(),
-          at: z.string().meta({ format: 'date-time', description: 'When, in UTC.' }),
+          at: time('When, in UTC.'),
         }),
       )
       .describe('The oldest first.'),
-    next: z
-      .string()
-      .nullable()
-      .describe('The value of `after` for the next page; null if this is the last page.'),
+    next: nextPage,
   }),
   TakenDown: object('What was removed.', { removed: count('How many notes were removed.') }),
   PreviewText: [JSON_BODIES.PreviewText, 'A text to be rendered.'],
