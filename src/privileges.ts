@@ -174,6 +174,13 @@ export function makeDataFolder(dir: string): void {
   makeFolder(dir, 0o700);
 }
 
+/** Makes a folder as `makeDataFolder` does, and gives it to the owner. One that is there stays as it is. */
+export function makeOwnedFolder(dir: string, owner: Owner | undefined): void {
+  if (existsSync(dir)) return;
+  makeDataFolder(dir);
+  if (owner) chownSync(dir, owner.uid, owner.gid);
+}
+
 /** The mode of a folder that other users can read, such as `755`; else undefined. */
 export function modeReadByOthers(dir: string): string | undefined {
   const { mode } = statSync(dir);

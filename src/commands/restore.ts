@@ -1,7 +1,6 @@
-import { chownSync, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readPlace, readSome } from '../config.ts';
-import { dataOwner, makeDataFolder, type Owner } from '../privileges.ts';
+import { dataOwner, makeOwnedFolder, type Owner } from '../privileges.ts';
 import type { Environment } from '../setting.ts';
 import { databasePath } from '../storage/open-storage.ts';
 import { restore } from '../storage/sqlite/restore.ts';
@@ -56,10 +55,7 @@ async function restoreInto<T>(
 ): Promise<T> {
   const owner = dataOwner({ ...readSome(env, ['puid', 'pgid']), dataDir });
   try {
-    if (!existsSync(dataDir)) {
-      makeDataFolder(dataDir);
-      if (owner) chownSync(dataDir, owner.uid, owner.gid);
-    }
+    makeOwnedFolder(dataDir, owner);
     return await work(owner);
   } catch (error) {
     throw cannotBeUsed('The place of the database', error);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { chownSync, type Stats, statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
-import { makeDataFolder, type Owner } from '../privileges.ts';
+import { makeOwnedFolder, type Owner } from '../privileges.ts';
 import type { ImageSource, LockedPlace } from '../storage/archive.ts';
 import { FilesArchive, type FilesArchiveOptions, NO_SECRET } from '../storage/files/files-archive.ts';
 import { FolderLock } from '../storage/files/lock.ts';
@@ -53,11 +53,7 @@ export async function lockSource(place: Place, settings: PlaceSettings): Promise
 /** Locks a place as `lockSource` does, and makes it if it does not exist. */
 export async function lockTarget(place: Place, settings: PlaceSettings): Promise<LockedPlace> {
   if (place.kind === 'fs') {
-    if (!statIfAny(place.dir)) {
-      makeDataFolder(place.dir);
-      const owner = settings.ownerIn(place.dir);
-      if (owner) chownSync(place.dir, owner.uid, owner.gid);
-    }
+    makeOwnedFolder(place.dir, settings.ownerIn(place.dir));
     // No read id is derived from it, because every moved feed brings its own.
     return lockFolder(place.dir, settings, async () => NO_SECRET);
   }
