@@ -116,16 +116,14 @@ export class SignIn {
     try {
       await provider.client.load();
     } catch (error) {
-      const reason = reasonOf(error instanceof ProviderUnavailable ? error.cause : error);
-      this.#log.warn('the sign-in provider cannot be used', { ...logged(provider), reason });
+      this.#log.warn('the sign-in provider cannot be used', { ...logged(provider), reason: reasonOf(error) });
     }
   }
 
   #failure(error: unknown, provider: ListedProvider, request: Identified): SignInError {
-    const isOutage = error instanceof ProviderUnavailable;
-    const reason = reasonOf(isOutage ? error.cause : error);
-    this.#log.warn('sign-in failed', { ...requestFields(request), ...logged(provider), reason });
-    return isOutage ? 'sign_in_unavailable' : 'sign_in_failed';
+    const fields = { ...requestFields(request), ...logged(provider), reason: reasonOf(error) };
+    this.#log.warn('sign-in failed', fields);
+    return error instanceof ProviderUnavailable ? 'sign_in_unavailable' : 'sign_in_failed';
   }
 }
 
@@ -184,8 +182,9 @@ function pendingCookie({ root, isSecure }: CookiePlace, value: string, maxAge: n
   return setCookie(PENDING_COOKIE, value, { path: `${root}/api/oidc`, maxAge, isSecure });
 }
 
-/** The error for the log. Leaves out `cause`, in which the library puts what the provider said about a person. */
-function reasonOf(error: unknown): string {
+/** The failure for the log. Leaves out the `cause` of the library's error, which holds what the provider said about a person. */
+function reasonOf(failure: unknown): string {
+  const error = failure instanceof ProviderUnavailable ? failure.cause : failure;
   const { message, code, error: answered, cause } = error as { [member: string]: unknown };
   const beneath = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined;
   return [message, code, answered, beneath]
