@@ -1,7 +1,8 @@
+import { closest } from './page/elements.ts';
 import { toast } from './page/toast.ts';
 
 document.addEventListener('click', async ({ target }) => {
-  const button = target instanceof Element && target.closest<HTMLElement>('[data-copy]');
+  const button = closest(target, '[data-copy]');
   if (!button) return;
   const isCopied = await copyText(document.getElementById(button.dataset.copy!)!);
   toast(isCopied ? 'Copied.' : 'The text is selected: press Ctrl+C or ⌘ C to copy it.');

@@ -1,4 +1,4 @@
-import { find, onActions, ROOT } from '../page/elements.ts';
+import { closest, find, onActions, ROOT } from '../page/elements.ts';
 import { RequestFailed, send, uploadStatus } from '../page/send.ts';
 import { bytesText } from '../page/text.ts';
 import { toast } from '../page/toast.ts';
@@ -38,7 +38,7 @@ onActions(root, {
   },
 });
 picks.addEventListener('click', ({ target }) => {
-  const file = target instanceof Element && target.closest<HTMLElement>('[data-file]')?.dataset.file;
+  const file = closest(target, '[data-file]')?.dataset.file;
   if (file) void setImage(async () => file);
 });
 input.addEventListener('change', () => {

@@ -1,4 +1,4 @@
-import { find, onActions, ROOT } from '../page/elements.ts';
+import { closest, find, onActions, ROOT } from '../page/elements.ts';
 import { toast } from '../page/toast.ts';
 import { forgetFeed, type KeptFeed, keptFeeds, writeFeeds } from './feeds.ts';
 
@@ -14,7 +14,7 @@ export function showFeeds(section: HTMLElement): void {
   const template = find<HTMLTemplateElement>(section, 'template');
   const isShared = new URLSearchParams(location.search).has('shared');
   list.addEventListener('click', ({ target }) => {
-    const item = target instanceof Element && target.closest('button')?.closest('li');
+    const item = closest(target, 'button')?.closest('li');
     if (item) forget(item);
   });
   onActions(section, {

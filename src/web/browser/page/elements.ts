@@ -8,6 +8,14 @@ export function find<T extends Element>(root: ParentNode, selector: string): T {
   return element;
 }
 
+/** The nearest element of that selector around what an event is about; null if there is none. */
+export function closest<T extends Element = HTMLElement>(
+  target: EventTarget | null,
+  selector: string,
+): T | null {
+  return target instanceof Element ? target.closest<T>(selector) : null;
+}
+
 /** Calls the handler named by the `data-action` of the button that is pressed; until now they may be disabled. */
 export function onActions(
   root: HTMLElement,
@@ -15,8 +23,7 @@ export function onActions(
 ): void {
   for (const button of root.querySelectorAll<HTMLButtonElement>('[data-action]')) button.disabled = false;
   root.addEventListener('click', (event) => {
-    const { target } = event;
-    const action = target instanceof Element && target.closest<HTMLElement>('[data-action]')?.dataset.action;
+    const action = closest(event.target, '[data-action]')?.dataset.action;
     if (action) handlers[action]?.(event);
   });
 }
@@ -25,7 +32,6 @@ export function onActions(
 export function sendOnce(root: HTMLElement | Document): void {
   root.addEventListener('click', (event) => {
     const { target, detail } = event as MouseEvent;
-    if (detail > 1 && target instanceof Element && target.closest('button:not([type=button])') !== null)
-      event.preventDefault();
+    if (detail > 1 && closest(target, 'button:not([type=button])') !== null) event.preventDefault();
   });
 }

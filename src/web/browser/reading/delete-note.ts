@@ -1,4 +1,4 @@
-import { ROOT } from '../page/elements.ts';
+import { closest, ROOT } from '../page/elements.ts';
 import { commandLetter } from '../page/keys.ts';
 import { isUnanswered, RequestFailed, send } from '../page/send.ts';
 import { LOGGING_OUT } from '../page/service.ts';
@@ -119,8 +119,7 @@ export function startDeletingHere(): void {
 
 function onDelete(deleteNote: (note: HTMLElement) => void): void {
   document.addEventListener('click', ({ target }) => {
-    const button = target instanceof Element ? target.closest('.menu [data-action=delete]') : null;
-    const note = button?.closest<HTMLElement>('.note');
+    const note = closest(target, '.menu [data-action=delete]')?.closest<HTMLElement>('.note');
     if (note) deleteNote(note);
   });
 }
@@ -160,9 +159,7 @@ function carryOutNow(deletion: Deletion): void {
 
 /** Ctrl or ⌘ with Z undoes the last deletion, unless something is typed. */
 function undoByKey(event: KeyboardEvent): void {
-  const { target } = event;
-  if (commandLetter(event) !== 'z') return;
-  if (target instanceof Element && target.closest('input, textarea')) return;
+  if (commandLetter(event) !== 'z' || closest(event.target, 'input, textarea')) return;
   [...pending.values()].at(-1)?.take();
 }
 

@@ -1,9 +1,11 @@
+import { closest } from '../page/elements.ts';
+
 // Opens the pictures of notes in full, over the page. Without this script they are links to their files.
 
 /** Of notes that come later, too. */
 document.addEventListener('click', async (event) => {
   const { target, button, altKey, ctrlKey, metaKey, shiftKey } = event;
-  const link = target instanceof Element ? target.closest<HTMLAnchorElement>('.text a.picture[href]') : null;
+  const link = closest<HTMLAnchorElement>(target, '.text a.picture[href]');
   if (link === null || event.defaultPrevented || button !== 0) return;
   if (altKey || ctrlKey || metaKey || shiftKey) return;
   event.preventDefault();

@@ -1,3 +1,4 @@
+import { closest } from '../page/elements.ts';
 import { toast } from '../page/toast.ts';
 
 // The menus of notes: `details` elements with links and buttons. The browser opens them; this script fills and closes them, and moves
@@ -6,7 +7,7 @@ import { toast } from '../page/toast.ts';
 /** Closes menus where people expect it, and lets arrow keys move in them. */
 export function startMenus(): void {
   document.addEventListener('click', ({ target }) => {
-    const summary = target instanceof Element && target.closest('.menu > summary');
+    const summary = closest(target, '.menu > summary');
     if (summary) fill(summary.parentElement!);
   });
   document.addEventListener('click', ({ target }) =>
@@ -15,8 +16,8 @@ export function startMenus(): void {
   document.addEventListener('focusin', ({ target }) => closeUnless((menu) => menu.contains(target as Node)));
   document.addEventListener('keydown', onKey);
   document.addEventListener('click', ({ target }) => {
-    const button = target instanceof Element && target.closest('.menu [data-action=copy-link]');
-    const link = button && button.closest('.menu')!.querySelector<HTMLAnchorElement>('.read-link');
+    const menu = closest(target, '.menu [data-action=copy-link]')?.closest('.menu');
+    const link = menu?.querySelector<HTMLAnchorElement>('.read-link');
     if (link) void copyLink(link.href);
   });
 }
@@ -56,7 +57,7 @@ function close(menu: HTMLDetailsElement): void {
 }
 
 function onKey(event: KeyboardEvent): void {
-  const menu = event.target instanceof Element && event.target.closest<HTMLDetailsElement>('details.menu');
+  const menu = closest<HTMLDetailsElement>(event.target, 'details.menu');
   if (!menu) return;
   if (event.key === 'Escape' && menu.open) {
     close(menu);

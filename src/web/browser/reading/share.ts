@@ -1,10 +1,10 @@
+import { closest } from '../page/elements.ts';
 import { toast } from '../page/toast.ts';
 
 // Shares the link of a page: as a QR code, and by the share dialog of the device if it has one.
 
 document.addEventListener('click', (event) => {
-  const button =
-    event.target instanceof Element && event.target.closest<HTMLElement>('[data-qr], [data-share]');
+  const button = closest(event.target, '[data-qr], [data-share]');
   if (!button) return;
   const { qr, heading = '', share } = button.dataset;
   // The popover is closed first, so that the focus returns to its button when the dialog closes.

@@ -1,7 +1,7 @@
 import type { DraftContent, DraftPicture } from '../keeping/drafts.ts';
 import { isPosted, STORED_BEFORE, saidInTime } from '../keeping/outbox.ts';
 import type { SharedContent } from '../keeping/shared.ts';
-import { find } from '../page/elements.ts';
+import { closest, find } from '../page/elements.ts';
 import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
 import { isComposed } from '../page/keys.ts';
 import { RequestFailed, uploadStatus } from '../page/send.ts';
@@ -269,8 +269,8 @@ export function writingBox(
 
 /** The box that takes what is dropped at an element: the one around it, the one in use, or the last that was opened. */
 export function boxFor(target: EventTarget | null): Box | undefined {
-  const around = (element: unknown) => {
-    const form = element instanceof Element ? element.closest<HTMLFormElement>('form.box') : null;
+  const around = (element: EventTarget | null) => {
+    const form = closest<HTMLFormElement>(element, 'form.box');
     return form === null ? undefined : boxes.get(form);
   };
   return (

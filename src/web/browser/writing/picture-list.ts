@@ -1,5 +1,5 @@
 import type { DraftPicture } from '../keeping/drafts.ts';
-import { find, onActions } from '../page/elements.ts';
+import { closest, find, onActions } from '../page/elements.ts';
 import { bytesText } from '../page/text.ts';
 import { toast } from '../page/toast.ts';
 import { pictureReference, sendableName } from './file-name.ts';
@@ -47,7 +47,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     event.dataTransfer?.setData('text/x-picture', '');
   });
   list.addEventListener('dragover', (event) => {
-    const over = event.target instanceof Element ? event.target.closest('li') : null;
+    const over = closest(event.target, 'li');
     if (dragged === undefined || over === null) return;
     event.preventDefault();
     const { top, height } = over.getBoundingClientRect();

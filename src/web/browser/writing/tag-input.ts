@@ -1,5 +1,5 @@
 import { feedOfPage } from '../keeping/feeds.ts';
-import { find, ROOT } from '../page/elements.ts';
+import { closest, find, ROOT } from '../page/elements.ts';
 import { setValue } from '../page/fields.ts';
 import { isComposed } from '../page/keys.ts';
 import { tagsOf } from '../page/tags.ts';
@@ -37,7 +37,7 @@ export function completeTags(form: HTMLFormElement): void {
   // Before the input loses the focus.
   list.addEventListener('pointerdown', (event) => {
     event.preventDefault();
-    const option = event.target instanceof Element && event.target.closest('li');
+    const option = closest(event.target, 'li');
     if (option) choose(option.textContent!);
   });
 

@@ -1,3 +1,4 @@
+import { closest } from '../page/elements.ts';
 import { commandLetter, isComposed } from '../page/keys.ts';
 
 /** What the tools of a box do to the selected text. Each is one step of the browser's own undo. */
@@ -19,7 +20,7 @@ const TOOLS = {
 /** Lets the tools of a form act on its text, by buttons and by keys. */
 export function textTools(form: HTMLFormElement, text: HTMLTextAreaElement): void {
   form.addEventListener('click', ({ target }) => {
-    const tool = target instanceof Element && target.closest<HTMLElement>('[data-tool]')?.dataset.tool;
+    const tool = closest(target, '[data-tool]')?.dataset.tool;
     if (!tool || !(tool in TOOLS) || text.readOnly) return;
     text.focus();
     TOOLS[tool as Tool](text);

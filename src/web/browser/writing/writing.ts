@@ -1,3 +1,4 @@
+import { closest } from '../page/elements.ts';
 import { isComposed } from '../page/keys.ts';
 import { toast } from '../page/toast.ts';
 import type { Box } from './box.ts';
@@ -19,7 +20,7 @@ export function startWriting(): void {
     form.addEventListener('submit', (event) => event.preventDefault());
     // Clicks and keys before the box is loaded are repeated then; later the box listens itself.
     form.addEventListener('click', ({ target }) => {
-      const button = target instanceof Element ? target.closest('button') : null;
+      const button = closest(target, 'button');
       if (!isReady && button !== null) void compose(form).then((box) => box && button.click());
     });
     form.addEventListener('keydown', (event) => {
@@ -44,7 +45,7 @@ export function startWriting(): void {
 
   document.addEventListener('click', (event) => {
     const { target, ctrlKey, metaKey, shiftKey } = event;
-    const link = target instanceof Element ? target.closest<HTMLAnchorElement>('a.edit') : null;
+    const link = closest<HTMLAnchorElement>(target, 'a.edit');
     const article = link?.closest('article');
     if (!link || !article || ctrlKey || metaKey || shiftKey) return;
     event.preventDefault();
