@@ -38,6 +38,11 @@ export function isFeedName(text: string): text is FeedName {
   return /^[a-z0-9_-]{1,64}$/.test(text);
 }
 
+/** Whether the first segment of a path leads to a feed. A reserved name leads to a route, even if an older feed has it. */
+export function isFeedSegment(first: string): first is FeedName {
+  return isFeedName(first) && !ROUTE_NAMES.has(first) && !LATER_ROUTE_NAMES.has(first);
+}
+
 /** Any read id that may exist: 3 to 64 characters of `A-Za-z0-9-_`. */
 export function isReadId(text: string): text is ReadId {
   return /^[A-Za-z0-9_-]{3,64}$/.test(text);

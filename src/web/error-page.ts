@@ -1,4 +1,4 @@
-import { isFeedName, isReadId, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
+import { isFeedSegment, isReadId } from '../feeds/names.ts';
 import type { NoteFilter } from '../feeds/urls.ts';
 import { type Answer, refusalAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -92,6 +92,5 @@ ${script(site, 'read')}`,
 function feedPathOf(path: string): string | undefined {
   const [first = '', second = ''] = path.split('/').slice(1);
   if (first === 'r') return isReadId(second) ? `/r/${second}` : undefined;
-  const isRoute = ROUTE_NAMES.has(first) || LATER_ROUTE_NAMES.has(first);
-  return isFeedName(first) && !isRoute ? `/${first}` : undefined;
+  return isFeedSegment(first) ? `/${first}` : undefined;
 }

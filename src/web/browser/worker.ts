@@ -1,4 +1,4 @@
-import { isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../../feeds/names.ts';
+import { isFeedSegment } from '../../feeds/names.ts';
 import { OfflineCache } from './keeping/offline-cache.ts';
 import { forgetPosts, sendWaiting } from './keeping/outbox.ts';
 import { forgetShared, keepShared } from './keeping/shared.ts';
@@ -64,8 +64,7 @@ function kindOf(request: Pick<Request, 'mode' | 'headers'>, url: URL): keyof typ
   const isPage = request.mode === 'navigate' || request.headers.get('Accept')?.includes('text/html');
   if (!isPage) return undefined;
   if (first === '' || (first === 'r' && second !== undefined)) return 'pages';
-  const isRoute = ROUTE_NAMES.has(first) || LATER_ROUTE_NAMES.has(first);
-  return isFeedName(first) && !isRoute && second !== 'settings' ? 'pages' : undefined;
+  return isFeedSegment(first) && second !== 'settings' ? 'pages' : undefined;
 }
 
 /** Assets have a hash in their name, so they never change. */
