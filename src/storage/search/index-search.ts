@@ -30,17 +30,17 @@ interface FoundRow {
 
 /** Searches an index. */
 export class IndexSearch {
-  readonly #do: ReturnType<typeof statements>;
+  readonly #sql: ReturnType<typeof prepareStatements>;
   readonly #atOneMoment: <T>(work: () => T) => T;
 
   constructor(db: Database) {
-    this.#do = statements(db);
+    this.#sql = prepareStatements(db);
     this.#atOneMoment = (work) => db.transaction(work)();
   }
 
   /** The run in which a feed was compared with its notes last (`NoteIndex`); undefined if the index does not know it. */
   comparedIn(name: FeedName): number | undefined {
-    return this.#do.compared.get(name);
+    return this.#sql.compared.get(name);
   }
 
   /**
@@ -55,7 +55,7 @@ export class IndexSearch {
     const stop = cpuLimit();
     const most = search.limit + 1;
     let found: Position[] = [];
-    const chunks = this.#do.chunks.all(name).map(toChunk);
+    const chunks = this.#sql.chunks.all(name).map(toChunk);
     for (const chunk of chunks.sort((a, b) => byAge(b.last, a.last))) {
       // No later chunk has a newer note either.
       if (found.length === most && byAge(found.at(-1)!, chunk.last) > 0) break;
@@ -75,13 +75,13 @@ export class IndexSearch {
     const start = id * CHUNK_ROWS;
     const end = start + rows - 1;
     // No row before `first` or after `last` is within the dates, whatever the order of the rows.
-    const first = from === -Infinity ? start : this.#do.firstSince.get(start, end, from);
-    const last = upTo === Infinity ? end : this.#do.lastUntil.get(start, end, upTo);
+    const first = from === -Infinity ? start : this.#sql.firstSince.get(start, end, from);
+    const last = upTo === Infinity ? end : this.#sql.lastUntil.get(start, end, upTo);
     if (first === undefined || last === undefined) return [];
     const found: (Position & { row: number })[] = [];
     let enough = -1;
     const expression = matchExpression(id, search.query, search.tag);
-    for (const { row, file, created_at } of this.#do.match.iterate(expression, first, last)) {
+    for (const { row, file, created_at } of this.#sql.match.iterate(expression, first, last)) {
       if (row < enough) break;
       if (created_at < from || created_at > upTo) continue;
       const note = { row, createdAt: created_at, file: unpackFile(file) };
@@ -109,18 +109,18 @@ function cpuLimit(): () => boolean {
   return () => performance.now() - begunAt > MAX_CPU_MS && ownCpuMs() - before > MAX_CPU_MS;
 }
 
-function statements(db: Database) {
-  const sql = preparer(db);
+function prepareStatements(db: Database) {
+  const prepare = preparer(db);
   return {
-    compared: sql<[FeedName], number>`SELECT compared FROM feeds WHERE name = ?`.pluck(),
-    chunks: sql<[FeedName], Parameters<typeof toChunk>[0]>`
+    compared: prepare<[FeedName], number>`SELECT compared FROM feeds WHERE name = ?`.pluck(),
+    chunks: prepare<[FeedName], Parameters<typeof toChunk>[0]>`
       SELECT id, first_at, first_file, last_at, last_file, notes, rows, words, lag FROM chunks
       WHERE feed = (SELECT id FROM feeds WHERE name = ?)`,
-    firstSince: sql<[number, number, number], number>`
+    firstSince: prepare<[number, number, number], number>`
       SELECT row FROM notes WHERE row BETWEEN ? AND ? AND created_at >= ? ORDER BY row LIMIT 1`.pluck(),
-    lastUntil: sql<[number, number, number], number>`
+    lastUntil: prepare<[number, number, number], number>`
       SELECT row FROM notes WHERE row BETWEEN ? AND ? AND created_at <= ? ORDER BY row DESC LIMIT 1`.pluck(),
-    match: sql<[string, number, number], FoundRow>`
+    match: prepare<[string, number, number], FoundRow>`
       SELECT notes.row, file, created_at FROM texts CROSS JOIN notes ON notes.row = texts.rowid
       WHERE texts MATCH ? AND texts.rowid BETWEEN ? AND ? ORDER BY texts.rowid DESC`,
   };

@@ -53,7 +53,7 @@ export class NoteIndex {
   readonly #db: Database;
   readonly #options: NoteIndexOptions;
   readonly #limits: ChunkLimits;
-  readonly #do: ReturnType<typeof statements>;
+  readonly #sql: ReturnType<typeof prepareStatements>;
   #open: OpenFeed | undefined;
   /** How many notes were removed from the index so far, in all feeds. */
   #removed = 0;
@@ -62,7 +62,7 @@ export class NoteIndex {
     this.#db = db;
     this.#options = options;
     this.#limits = options.limits ?? LIMITS;
-    this.#do = statements(db);
+    this.#sql = prepareStatements(db);
   }
 
   /** Begins a transaction, unless one is open. */
@@ -81,7 +81,7 @@ export class NoteIndex {
   refresh(name: FeedName, file: NoteFile): void {
     const note = this.#options.source.read(name, file);
     const feed = this.#openFeed(name);
-    const there = this.#do.note.get(feed.id, packFile(file));
+    const there = this.#sql.note.get(feed.id, packFile(file));
     if (!note) {
       if (there) this.#remove(feed, there);
     } else if (there?.created_at === note.createdAt) this.#replace(feed, there, note);
@@ -93,24 +93,24 @@ export class NoteIndex {
 
   /** Whether a feed was compared in this run. */
   isCompared(name: FeedName): boolean {
-    return this.#do.compared.get(name) === this.#options.run;
+    return this.#sql.compared.get(name) === this.#options.run;
   }
 
   /** Feeds of the index that were not compared in this run, after that name; some of them, in order. */
   uncompared(after: string): FeedName[] {
-    return this.#do.uncompared.all(this.#options.run, after);
+    return this.#sql.uncompared.all(this.#options.run, after);
   }
 
   forgetIfEmpty(name: FeedName): void {
     if (this.#openFeed(name).chunks.size > 0) return;
     this.#closeFeed();
-    this.#do.forget.run(name);
+    this.#sql.forget.run(name);
   }
 
   /** Removes the rows of feeds that were compared in this run and have no notes. */
   forgetEmpty(): void {
     this.#closeFeed();
-    this.#do.forgetEmpty.run(this.#options.run);
+    this.#sql.forgetEmpty.run(this.#options.run);
   }
 
   /** Finds notes that are missing, old or gone in the index of a feed, and mends it one by one. Other changes may come between two steps. */
@@ -135,11 +135,11 @@ export class NoteIndex {
       if (!isOf(this.#row(name, note), note)) this.refresh(name, note.file);
       yield;
     }
-    this.#do.mark.run(run, this.#openFeed(name).id);
+    this.#sql.mark.run(run, this.#openFeed(name).id);
   }
 
   #row(name: FeedName, { file }: ListedNote) {
-    return this.#do.note.get(this.#openFeed(name).id, packFile(file));
+    return this.#sql.note.get(this.#openFeed(name).id, packFile(file));
   }
 
   *#removeGone(name: FeedName): Generator<void> {
@@ -149,7 +149,7 @@ export class NoteIndex {
       if (listed.size % 64 === 0) yield;
     }
     for (const id of [...this.#openFeed(name).chunks.keys()]) {
-      const files = this.#do.files.all(id * CHUNK_ROWS, (id + 1) * CHUNK_ROWS - 1).map(unpackFile);
+      const files = this.#sql.files.all(id * CHUNK_ROWS, (id + 1) * CHUNK_ROWS - 1).map(unpackFile);
       for (const file of files) {
         if (listed.has(file)) continue;
         this.refresh(name, file);
@@ -168,34 +168,34 @@ export class NoteIndex {
     if (byAge(position, chunk.first) < 0) chunk.first = position;
     if (byAge(position, chunk.last) > 0) chunk.last = position;
     chunk.notes += 1;
-    this.#do.addNote.run(row, feed.id, packFile(note.file), note.createdAt, note.version);
+    this.#sql.addNote.run(row, feed.id, packFile(note.file), note.createdAt, note.version);
     this.#putWords(feed, chunk, row, note);
   }
 
   #replace(feed: OpenFeed, { row }: NoteRow, note: SourceNote): void {
-    this.#do.removeWords.run(row);
+    this.#sql.removeWords.run(row);
     this.#putWords(feed, chunkOf(feed, row), row, note);
-    this.#do.setVersion.run(note.version, row);
+    this.#sql.setVersion.run(note.version, row);
   }
 
   #remove(feed: OpenFeed, { row }: NoteRow): void {
     this.#removed += 1;
-    this.#do.unseal.run();
-    this.#do.removeWords.run(row);
-    this.#do.removeNote.run(row);
+    this.#sql.unseal.run();
+    this.#sql.removeWords.run(row);
+    this.#sql.removeNote.run(row);
     const chunk = chunkOf(feed, row);
     chunk.notes -= 1;
     feed.changed.add(chunk);
     if (chunk.notes > 0) return;
     feed.chunks.delete(chunk.id);
     feed.changed.delete(chunk);
-    this.#do.removeChunk.run(chunk.id);
+    this.#sql.removeChunk.run(chunk.id);
   }
 
   #putWords(feed: OpenFeed, chunk: Chunk, row: number, note: SourceNote): void {
     const { text, tokens } = tokenText(chunk.id, this.#options.textsOf(feed.name, note), note.meta.tags);
-    this.#do.unseal.run();
-    this.#do.addWords.run(row, text);
+    this.#sql.unseal.run();
+    this.#sql.addWords.run(row, text);
     chunk.words += tokens;
     feed.changed.add(chunk);
   }
@@ -203,12 +203,12 @@ export class NoteIndex {
   /** The first row of a chunk with a note of that moment or later. */
   #firstSince({ id, rows }: Chunk, moment: number): number {
     const start = id * CHUNK_ROWS;
-    return this.#do.firstSince.get(start, start + rows, moment) ?? start + rows;
+    return this.#sql.firstSince.get(start, start + rows, moment) ?? start + rows;
   }
 
   #makeChunk(feed: OpenFeed, note: Position): Chunk {
     const { createdAt, file } = note;
-    const id = Number(this.#do.addChunk.run(feed.id, createdAt, file, createdAt, file).lastInsertRowid);
+    const id = Number(this.#sql.addChunk.run(feed.id, createdAt, file, createdAt, file).lastInsertRowid);
     const chunk: Chunk = { id, first: note, last: note, notes: 0, rows: 0, words: 0, lag: 0 };
     feed.chunks.set(id, chunk);
     return chunk;
@@ -217,8 +217,8 @@ export class NoteIndex {
   #openFeed(name: FeedName): OpenFeed {
     if (this.#open?.name === name) return this.#open;
     this.#closeFeed();
-    const id = this.#do.feed.get(name) ?? Number(this.#do.addFeed.run(name).lastInsertRowid);
-    const chunks = this.#do.chunks.all(id).map(toChunk);
+    const id = this.#sql.feed.get(name) ?? Number(this.#sql.addFeed.run(name).lastInsertRowid);
+    const chunks = this.#sql.chunks.all(id).map(toChunk);
     this.#open = { name, id, chunks: new Map(chunks.map((chunk) => [chunk.id, chunk])), changed: new Set() };
     return this.#open;
   }
@@ -226,7 +226,7 @@ export class NoteIndex {
   #closeFeed(): void {
     for (const { first, last, notes, rows, words, lag, id } of this.#open?.changed ?? []) {
       const ends = [first.createdAt, first.file, last.createdAt, last.file] as const;
-      this.#do.setChunk.run(...ends, notes, rows, words, lag, id);
+      this.#sql.setChunk.run(...ends, notes, rows, words, lag, id);
     }
     this.#open = undefined;
   }
@@ -258,34 +258,36 @@ function countNotes({ chunks }: OpenFeed): number {
   return sum;
 }
 
-function statements(db: Database) {
-  const sql = preparer(db);
+function prepareStatements(db: Database) {
+  const prepare = preparer(db);
   return {
-    feed: sql<[FeedName], number>`SELECT id FROM feeds WHERE name = ?`.pluck(),
-    addFeed: sql<[FeedName]>`INSERT INTO feeds (name) VALUES (?)`,
-    compared: sql<[FeedName], number>`SELECT compared FROM feeds WHERE name = ?`.pluck(),
-    uncompared: sql<[number, string], FeedName>`
+    feed: prepare<[FeedName], number>`SELECT id FROM feeds WHERE name = ?`.pluck(),
+    addFeed: prepare<[FeedName]>`INSERT INTO feeds (name) VALUES (?)`,
+    compared: prepare<[FeedName], number>`SELECT compared FROM feeds WHERE name = ?`.pluck(),
+    uncompared: prepare<[number, string], FeedName>`
       SELECT name FROM feeds WHERE compared <> ? AND name > ? ORDER BY name LIMIT 1000`.pluck(),
-    mark: sql<[number, number]>`UPDATE feeds SET compared = ? WHERE id = ?`,
-    forget: sql<[FeedName]>`DELETE FROM feeds WHERE name = ?`,
-    forgetEmpty: sql<[number]>`DELETE FROM feeds WHERE compared = ? AND id NOT IN (SELECT feed FROM chunks)`,
-    chunks: sql<[number], ChunkRow>`
+    mark: prepare<[number, number]>`UPDATE feeds SET compared = ? WHERE id = ?`,
+    forget: prepare<[FeedName]>`DELETE FROM feeds WHERE name = ?`,
+    forgetEmpty: prepare<
+      [number]
+    >`DELETE FROM feeds WHERE compared = ? AND id NOT IN (SELECT feed FROM chunks)`,
+    chunks: prepare<[number], ChunkRow>`
       SELECT id, first_at, first_file, last_at, last_file, notes, rows, words, lag FROM chunks WHERE feed = ?`,
-    addChunk: sql<[number, number, NoteFile, number, NoteFile]>`
+    addChunk: prepare<[number, number, NoteFile, number, NoteFile]>`
       INSERT INTO chunks VALUES (NULL, ?, ?, ?, ?, ?, 0, 0, 0, 0)`,
-    setChunk: sql<[number, NoteFile, number, NoteFile, number, number, number, number, number]>`
+    setChunk: prepare<[number, NoteFile, number, NoteFile, number, number, number, number, number]>`
       UPDATE chunks SET first_at = ?, first_file = ?, last_at = ?, last_file = ?, notes = ?, rows = ?, words = ?, lag = ? WHERE id = ?`,
-    removeChunk: sql<[number]>`DELETE FROM chunks WHERE id = ?`,
-    note: sql<[number, PackedFile], NoteRow>`
+    removeChunk: prepare<[number]>`DELETE FROM chunks WHERE id = ?`,
+    note: prepare<[number, PackedFile], NoteRow>`
       SELECT row, created_at, version FROM notes WHERE feed = ? AND file = ?`,
-    files: sql<[number, number], PackedFile>`SELECT file FROM notes WHERE row BETWEEN ? AND ?`.pluck(),
-    firstSince: sql<[number, number, number], number>`
+    files: prepare<[number, number], PackedFile>`SELECT file FROM notes WHERE row BETWEEN ? AND ?`.pluck(),
+    firstSince: prepare<[number, number, number], number>`
       SELECT row FROM notes WHERE row >= ? AND row < ? AND created_at >= ? ORDER BY row LIMIT 1`.pluck(),
-    addNote: sql<[number, number, PackedFile, number, number]>`INSERT INTO notes VALUES (?, ?, ?, ?, ?)`,
-    setVersion: sql<[number, number]>`UPDATE notes SET version = ? WHERE row = ?`,
-    removeNote: sql<[number]>`DELETE FROM notes WHERE row = ?`,
+    addNote: prepare<[number, number, PackedFile, number, number]>`INSERT INTO notes VALUES (?, ?, ?, ?, ?)`,
+    setVersion: prepare<[number, number]>`UPDATE notes SET version = ? WHERE row = ?`,
+    removeNote: prepare<[number]>`DELETE FROM notes WHERE row = ?`,
     unseal: db.prepare(UNSEAL),
-    addWords: sql<[number, string]>`INSERT INTO texts (rowid, words) VALUES (?, ?)`,
-    removeWords: sql<[number]>`DELETE FROM texts WHERE rowid = ?`,
+    addWords: prepare<[number, string]>`INSERT INTO texts (rowid, words) VALUES (?, ?)`,
+    removeWords: prepare<[number]>`DELETE FROM texts WHERE rowid = ?`,
   };
 }
