@@ -14,7 +14,7 @@ export const ORDER_COLUMNS: Readonly<
 };
 
 /** A place as databases compare it; before every feed unless given. */
-export function placeValues(place: FeedPlace | undefined): [value: number, name: string] {
+export function feedPlaceValues(place: FeedPlace | undefined): [value: number, name: string] {
   return place ? [place.value, place.name] : [Number.MAX_SAFE_INTEGER, ''];
 }
 

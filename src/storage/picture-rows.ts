@@ -97,6 +97,6 @@ export function pictureOf(row: PictureColumns): PictureRow {
 }
 
 /** A place as the values of its columns, in their order; before every picture unless given. */
-export function placeValues(place: PicturePlace | undefined): [number, number, string, number] {
+export function picturePlaceValues(place: PicturePlace | undefined): [number, number, string, number] {
   return place ? [place.createdAt, place.feed, place.id, place.type] : [Number.MAX_SAFE_INTEGER, 0, '', 0];
 }

@@ -156,7 +156,9 @@ export function pageOf(notes: readonly Note[], isLast: boolean): Page {
 }
 
 /** A place in the order of notes as databases have it; before every note unless given. */
-export function placeOf(position: Position | undefined): [createdAt: number, id: string, type: number] {
+export function positionValues(
+  position: Position | undefined,
+): [createdAt: number, id: string, type: number] {
   if (!position) return [Number.MAX_SAFE_INTEGER, '', 0];
   const { createdAt, id, type } = sortKeyOf(position);
   return [createdAt, id, typeNumber(type)];

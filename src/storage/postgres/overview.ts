@@ -1,5 +1,5 @@
 import { FEED_ORDERS, type FeedOrder } from '../../feeds/order.ts';
-import { feedListPage, ORDER_COLUMNS, placeValues } from '../feed-lists.ts';
+import { feedListPage, feedPlaceValues, ORDER_COLUMNS } from '../feed-lists.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import type { FeedListPage, FeedListQuery, Totals } from '../storage.ts';
 import type { Database } from './database.ts';
@@ -45,6 +45,6 @@ export async function listFeeds(
   query: FeedListQuery,
 ): Promise<FeedListPage> {
   const { order, start, limit, after } = query;
-  const rows = await database.read(LISTS.get(order)!, [start, ...placeValues(after), limit + 1]);
+  const rows = await database.read(LISTS.get(order)!, [start, ...feedPlaceValues(after), limit + 1]);
   return feedListPage(rows, query);
 }

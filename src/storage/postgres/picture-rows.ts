@@ -7,7 +7,7 @@ import {
   type PictureRow,
   type PictureRows,
   pictureOf,
-  placeValues,
+  picturePlaceValues,
   RESERVED_MS,
 } from '../picture-rows.ts';
 import type { Database } from './database.ts';
@@ -92,10 +92,10 @@ export class PostgresPictures implements PictureRows {
   }
 
   readonly pictures: PictureRows['pictures'] = async (after, limit) => {
-    const rows = await this.#database.read(PICTURES, [...placeValues(after), limit]);
+    const rows = await this.#database.read(PICTURES, [...picturePlaceValues(after), limit]);
     const pictures = rows.map(pictureOf);
     const last = pictures.at(-1);
-    const [left] = last ? await this.#database.read(LEFT, placeValues(last)) : [];
+    const [left] = last ? await this.#database.read(LEFT, picturePlaceValues(last)) : [];
     return { pictures, left: left?.count ?? 0 };
   };
 

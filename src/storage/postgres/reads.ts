@@ -23,7 +23,7 @@ import {
   type NoteRow,
   noteOf,
   pageOf,
-  placeOf,
+  positionValues,
   refValues,
   typeNumber,
 } from '../rows.ts';
@@ -189,7 +189,7 @@ export abstract class PostgresReads extends DatabaseStorage {
       (wanted) => {
         const values = wanted.map(({ ref, before, limit }) => [
           ...refValues(ref),
-          ...placeOf(before),
+          ...positionValues(before),
           limit + 1,
         ]);
         return database.read(PAGES, [...transposed(values), Date.now()]);
@@ -265,7 +265,7 @@ export abstract class PostgresReads extends DatabaseStorage {
   async #page(ref: FeedRef, query: PageQuery): Promise<FeedPage | undefined> {
     const { limit, before, tag } = query;
     if (tag === undefined) return this.#pages.call({ ...query, ref });
-    const values = [...refValues(ref), ...placeOf(before), limit + 1, Date.now(), tag];
+    const values = [...refValues(ref), ...positionValues(before), limit + 1, Date.now(), tag];
     return pageOfRows(await this.database.read(TAGGED_PAGE, values), limit);
   }
 
@@ -283,14 +283,14 @@ export abstract class PostgresReads extends DatabaseStorage {
     const named = files.map((file) => parseNoteFile(file)!);
     const types = named.map(({ type }) => typeNumber(type));
     const rows = await this.database.read(NOTES, [key, named.map(({ id }) => id), types, Date.now()]);
-    const { notes, cut } = inOrder(rows);
+    const { notes, cut } = sortedAndCut(rows);
     const first = notes[cut];
     const count = first ? files.indexOf(noteFile(first.id, NOTE_TYPES[first.type]!)) : files.length;
     return { notes: notes.slice(0, cut).map(noteOf), count };
   }
 
   async neighbours({ key }: AdmittedFeed, position: Position): Promise<Neighbours> {
-    const [row] = await this.database.read(NEIGHBOURS, [key, ...placeOf(position), Date.now()]);
+    const [row] = await this.database.read(NEIGHBOURS, [key, ...positionValues(position), Date.now()]);
     const expires = row?.expires ?? Number.POSITIVE_INFINITY;
     return { older: row?.older ?? undefined, newer: row?.newer ?? undefined, expires };
   }
@@ -343,13 +343,13 @@ function batched<I, R, Row extends Numbered>(
 function pageOfRows(rows: readonly PageRow[], limit: number): FeedPage | undefined {
   const feed = rows.find((row) => row.feed)?.feed;
   if (!feed) return undefined;
-  const { notes, cut } = inOrder(rows);
+  const { notes, cut } = sortedAndCut(rows);
   const count = Math.min(limit, cut);
   return { feed: feedOf(feed), ...pageOf(notes.slice(0, count).map(noteOf), count === notes.length) };
 }
 
 /** The notes in their order, and the index of the first text that did not fit; the number of notes if all did. */
-function inOrder<R extends PlacedRow>(rows: readonly R[]): { notes: R[]; cut: number } {
+function sortedAndCut<R extends PlacedRow>(rows: readonly R[]): { notes: R[]; cut: number } {
   const notes = rows.filter(({ place }) => place !== null).sort((a, b) => a.place! - b.place!);
   const cut = notes.findIndex(({ type, content }) => type === TEXT && content === null);
   return { notes, cut: cut < 0 ? notes.length : cut };

@@ -3,7 +3,7 @@ import { type NoteId, noteFile } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
-import { placeOf } from '../rows.ts';
+import { positionValues } from '../rows.ts';
 import type { FoundPositions } from '../search/note-indexer.ts';
 import type { NoteSearch } from '../storage.ts';
 import { Database } from './database.ts';
@@ -65,7 +65,7 @@ export class PostgresSearch {
   /** Notes that may match, newest first, some of which may be gone. Throws as `Storage.search`. */
   async find({ key }: AdmittedFeed, search: NoteSearch): Promise<FoundPositions> {
     const { limit, before, from = Number.MIN_SAFE_INTEGER, to = Number.MAX_SAFE_INTEGER } = search;
-    const values = [key, ...placeOf(before), from, to, limit + 1, tsqueryOf(search)];
+    const values = [key, ...positionValues(before), from, to, limit + 1, tsqueryOf(search)];
     const near = await this.#positions(AMONG_NEWEST, [...values, NEWEST_NOTES], limit);
     if (near?.next) return near;
     const all = await this.#positions(ALL, values, limit);

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { FEED_ORDERS, type FeedOrder } from '../../feeds/order.ts';
-import { feedListPage, ORDER_COLUMNS, placeValues } from '../feed-lists.ts';
+import { feedListPage, feedPlaceValues, ORDER_COLUMNS } from '../feed-lists.ts';
 import type { OperatorRecord, OperatorRecordKind, OperatorRecords } from '../operator-records.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import type { FeedListPage, FeedListQuery, Totals } from '../storage.ts';
@@ -22,7 +22,7 @@ export class Overview {
 
   listFeeds(query: FeedListQuery): FeedListPage {
     const { order, start, limit, after } = query;
-    const [value, name] = placeValues(after);
+    const [value, name] = feedPlaceValues(after);
     const rows = this.#sql.lists.get(order)!.all({ start, value, name, count: limit + 1 });
     return feedListPage(rows, query);
   }
@@ -64,12 +64,12 @@ function prepareList(db: Database, order: FeedOrder) {
   return prepare<object, FeedRow<number>>`
     SELECT ${FEED_COLUMNS} FROM (
       SELECT id AS found FROM feeds
-      WHERE ${name} >= $start AND ${name} < $start || char(0x10ffff) AND ${placeOf(column)} ORDER BY ${inOrder} LIMIT $count
+      WHERE ${name} >= $start AND ${name} < $start || char(0x10ffff) AND ${comesAfter(column)} ORDER BY ${inOrder} LIMIT $count
     ) JOIN feeds ON id = found ORDER BY ${inOrder}`;
 }
 
-/** Whether a feed comes after a place. */
-function placeOf(column: (typeof ORDER_COLUMNS)[FeedOrder]): string {
+/** The condition that a feed comes after a place. */
+function comesAfter(column: (typeof ORDER_COLUMNS)[FeedOrder]): string {
   if (column === undefined) return 'name > $name';
   // No two are equal.
   return column === 'id' ? 'id < $value' : `(${column} < $value OR (${column} = $value AND name > $name))`;

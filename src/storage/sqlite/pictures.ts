@@ -9,7 +9,7 @@ import {
   type PicturePlace,
   type PictureRow,
   pictureOf,
-  placeValues,
+  picturePlaceValues,
   RESERVED_MS,
 } from '../picture-rows.ts';
 import { preparer } from './connection.ts';
@@ -30,9 +30,9 @@ export class Pictures {
   }
 
   pictures(after: PicturePlace | undefined, limit: number): PicturePage {
-    const pictures = this.#sql.pictures.all(...placeValues(after), limit).map(pictureOf);
+    const pictures = this.#sql.pictures.all(...picturePlaceValues(after), limit).map(pictureOf);
     const last = pictures.at(-1);
-    return { pictures, left: last ? this.#sql.left.get(...placeValues(last))!.count : 0 };
+    return { pictures, left: last ? this.#sql.left.get(...picturePlaceValues(last))!.count : 0 };
   }
 
   referenced(keys: readonly ImageKey[]): readonly ImageKey[] {

@@ -13,7 +13,7 @@ import {
   type NoteRow,
   noteOf,
   pageOf,
-  placeOf,
+  positionValues,
   type RefValues,
   typeNumber,
 } from '../rows.ts';
@@ -75,7 +75,7 @@ export class Reads {
   }
 
   page(key: string, { limit, before, tag }: PageQuery): Page {
-    const place = placeOf(before);
+    const place = positionValues(before);
     const now = Date.now();
     const rows =
       tag === undefined
@@ -126,7 +126,7 @@ export class Reads {
   }
 
   neighbours(key: string, position: Position): Neighbours {
-    const values = [key, ...placeOf(position), Date.now()] as const;
+    const values = [key, ...positionValues(position), Date.now()] as const;
     const [older, newer] = [this.#sql.older.get(...values), this.#sql.newer.get(...values)];
     const expiries = [older, newer].map((note) => note?.expires ?? Number.POSITIVE_INFINITY);
     return { older: older?.id, newer: newer?.id, expires: Math.min(...expiries) };
@@ -153,7 +153,7 @@ export class Reads {
   }
 }
 
-type Place = ReturnType<typeof placeOf>;
+type Place = ReturnType<typeof positionValues>;
 
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
