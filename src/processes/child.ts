@@ -56,7 +56,7 @@ export class Child {
       else if (report.is === 'asking') onAsking(this, report.id);
       else this.#take(report.counts, report.id);
     });
-    this.ended = this.#end().then((end) => {
+    this.ended = this.#closed().then((end) => {
       this.hasEnded = true;
       ready.reject(new Error(this.#why ?? `a process ended ${end.how} before it took requests`));
       for (const wake of this.#waiting.values()) wake();
@@ -97,7 +97,7 @@ export class Child {
     return this.counts;
   }
 
-  async #end(): Promise<{ how: string; isOrderly: boolean }> {
+  async #closed(): Promise<{ how: string; isOrderly: boolean }> {
     try {
       const [code, signal] = await once(this.#process, 'close');
       return { how: signal === null ? `with code ${code}` : `by ${signal}`, isOrderly: code === 0 };

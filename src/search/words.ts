@@ -40,7 +40,7 @@ const DROPPED =
 /** The words of a text, in order; the time grows with its length. */
 export function* wordsOf(text: string): Generator<Word> {
   for (const { 0: run, index: start } of text.matchAll(WORD)) {
-    const word = cutAt(folded(cutAt(run, MAX_FOLDED)), MAX_WORD);
+    const word = firstUnits(folded(firstUnits(run, MAX_FOLDED)), MAX_WORD);
     if (word !== '') yield { word, start, end: start + run.length };
   }
 }
@@ -51,7 +51,7 @@ export function isUnspaced(word: string): boolean {
 }
 
 /** The first units of a text, or one fewer, so that no character is cut in two. */
-function cutAt(text: string, units: number): string {
+function firstUnits(text: string, units: number): string {
   return text.slice(0, isLowSurrogate(text, units) ? units - 1 : units);
 }
 

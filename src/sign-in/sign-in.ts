@@ -219,13 +219,13 @@ export function verifiedEmail(sources: readonly Claims[]): string {
 export function senderOf(sources: readonly Claims[], names: readonly string[]): string | undefined {
   for (const name of names)
     for (const { [name]: value } of sources) {
-      const line = typeof value === 'string' ? oneLine(value) : '';
+      const line = typeof value === 'string' ? senderLine(value) : '';
       if (line !== '') return line;
     }
   return undefined;
 }
 
-function oneLine(text: string): string {
+function senderLine(text: string): string {
   const line = shownOneLine(text.toWellFormed()).replace(/\s+/g, ' ').trim();
   return cutAt(line, SENDER_LENGTH).trimEnd();
 }

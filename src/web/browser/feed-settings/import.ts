@@ -1,7 +1,7 @@
 import { explain } from '../../words.ts';
 import { find, onActions } from '../page/elements.ts';
 import { forFeed, send, uploadStatus } from '../page/send.ts';
-import { LEFT, take } from '../reading/left-deletions.ts';
+import { LEFT, takeDeletions } from '../reading/left-deletions.ts';
 
 /** What the service did with a zip. */
 interface Imported {
@@ -30,7 +30,7 @@ input.addEventListener('change', async () => {
   await status.run(async (signal, onProgress) => {
     const headers = { 'Content-Type': 'application/zip', ...forFeed(identity) };
     // The import may bring a deleted note back, even if its answer is lost. So earlier deletions are not tried again.
-    take(LEFT);
+    takeDeletions(LEFT);
     return show(await send<Imported>({ method: 'POST', path, headers, body, signal, onProgress }));
   });
 });

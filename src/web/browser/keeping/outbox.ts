@@ -126,7 +126,7 @@ export function takeBack(
     const post = mayTake() ? await get<WaitingPost>(key, store) : undefined;
     if (post === undefined) return;
     // Its answer may have been lost.
-    const isSent = await saidInTime(post.path, [key]);
+    const isSent = await askWhetherStored(post.path, [key]);
     if (isSent) await remove(post);
     else if (await keep(post)) await del(key, store);
     else return;
@@ -139,12 +139,12 @@ export async function isPosted(path: string, key: string): Promise<boolean> {
   const waits = get(key, store).catch(() => undefined);
   return (
     (await inTime(waits, LOOK_MS).catch(() => undefined)) !== undefined ||
-    (await saidInTime(path, [key])) === true
+    (await askWhetherStored(path, [key])) === true
   );
 }
 
 /** Like `isStored`; undefined if the service does not say it in time. */
-export function saidInTime(path: string, keys: readonly string[]): Promise<boolean | undefined> {
+export function askWhetherStored(path: string, keys: readonly string[]): Promise<boolean | undefined> {
   return inTime(isStored(path, keys), LOOK_MS).catch(() => undefined);
 }
 

@@ -3,7 +3,7 @@ import { commandLetter } from '../page/keys.ts';
 import { isUnanswered, RequestFailed, send } from '../page/send.ts';
 import { LOGGING_OUT } from '../page/service.ts';
 import { type Toast, toast } from '../page/toast.ts';
-import { type Deletion, FEED, HANDED_OVER, LEFT, leave, take } from './left-deletions.ts';
+import { type Deletion, FEED, HANDED_OVER, LEFT, leaveDeletions, takeDeletions } from './left-deletions.ts';
 import { refresh } from './live.ts';
 import { focusBeside, type NoteList } from './note-list.ts';
 import { showDays } from './times.ts';
@@ -31,7 +31,7 @@ export function startDeleting(list: NoteList): void {
   addEventListener(LOGGING_OUT, carryOutAll);
   addEventListener('pageshow', ({ persisted }) => persisted && carryOutLeft());
   carryOutLeft();
-  for (const deletion of take(HANDED_OVER)) takeAway(deletion, shown(deletion));
+  for (const deletion of takeDeletions(HANDED_OVER)) takeAway(deletion, shown(deletion));
 
   function shown({ id }: Deletion): HTMLElement | undefined {
     return list.notes.find(({ dataset }) => dataset.id === id);
@@ -39,7 +39,7 @@ export function startDeleting(list: NoteList): void {
 
   /** Deletes the notes again, because the service may not have heard of it. The page need not show them: it may be of a tag. */
   function carryOutLeft(): void {
-    for (const deletion of take(LEFT)) {
+    for (const deletion of takeDeletions(LEFT)) {
       const note = shown(deletion);
       if (note !== undefined) hide(note);
       void carryOut(deletion, note);
@@ -108,7 +108,7 @@ export function startDeletingHere(): void {
   onDelete((note) => {
     const deletion = deletionOf(note);
     try {
-      leave(HANDED_OVER, [deletion]);
+      leaveDeletions(HANDED_OVER, [deletion]);
     } catch {
       // Storage may be blocked.
       carryOutNow(deletion);
@@ -141,7 +141,7 @@ function notDeleted(error: RequestFailed): string {
 function carryOutAll(): void {
   const left = [...unanswered, ...pending.keys()];
   try {
-    if (left.length > 0) leave(LEFT, left);
+    if (left.length > 0) leaveDeletions(LEFT, left);
   } catch {
     // Storage may be blocked. Then the next page cannot report a deletion that failed.
   }

@@ -28,14 +28,14 @@ interface LeftDeletion extends Deletion {
 export const FEED = feedOfPage();
 
 /** Stores deletions for the next page of this feed, each note once: one Undo takes it back. Throws if the browser blocks its storage. */
-export function leave(key: string, deletions: Iterable<Deletion>): void {
+export function leaveDeletions(key: string, deletions: Iterable<Deletion>): void {
   const left = [...deletions].map((deletion) => ({ ...deletion, leftAt: Date.now() }));
   const isLeft = (known: Deletion) => left.some(({ feed, id }) => feed === known.feed && id === known.id);
   sessionStorage.setItem(key, JSON.stringify([...leftUnder(key).filter((known) => !isLeft(known)), ...left]));
 }
 
 /** Removes the stored deletions of this feed, and returns those that were left in the last ten minutes. */
-export function take(key: string): Deletion[] {
+export function takeDeletions(key: string): Deletion[] {
   const all = leftUnder(key);
   const own = all.filter(({ feed }) => feed === FEED);
   if (own.length > 0)

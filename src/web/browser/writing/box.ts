@@ -1,5 +1,5 @@
 import type { DraftContent, DraftPicture } from '../keeping/drafts.ts';
-import { isPosted, STORED_BEFORE, saidInTime } from '../keeping/outbox.ts';
+import { askWhetherStored, isPosted, STORED_BEFORE } from '../keeping/outbox.ts';
 import type { SharedContent } from '../keeping/shared.ts';
 import { closest, find } from '../page/elements.ts';
 import { defaultOf, type Field, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
@@ -207,7 +207,7 @@ export function writingBox(
   async function mayPost(): Promise<boolean> {
     const { formerKeys = [] } = key.now();
     if (formerKeys === toldOf) return true;
-    const isStored = await saidInTime(postPath(form.dataset.feed ?? ''), formerKeys);
+    const isStored = await askWhetherStored(postPath(form.dataset.feed ?? ''), formerKeys);
     if (isStored === true) {
       toldOf = formerKeys;
       throw new RequestFailed(STORED_BEFORE.error);
