@@ -62,6 +62,11 @@ export interface Answer {
 export const NOSNIFF = { 'X-Content-Type-Options': 'nosniff' };
 const encoder = new TextEncoder();
 
+/** JSON as bodies have it. Without the line end, a terminal shows its next prompt behind it, and `read` of a shell fails. */
+export function jsonLine(value: unknown): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
 /** A JSON answer that no cache keeps. */
 export function json(status: number, value: unknown, extra: Readonly<Record<string, string>> = {}): Answer {
   return {
@@ -72,7 +77,7 @@ export function json(status: number, value: unknown, extra: Readonly<Record<stri
       ...NOSNIFF,
       ...extra,
     }),
-    body: encoder.encode(JSON.stringify(value)),
+    body: encoder.encode(jsonLine(value)),
   };
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { cacheTag } from '../feeds/cache-tag.ts';
 import type { ReadId } from '../feeds/names.ts';
 import { jsonFeedUrl, rssUrl } from '../feeds/urls.ts';
-import { NOSNIFF } from '../http/answer.ts';
+import { jsonLine, NOSNIFF } from '../http/answer.ts';
 import { type Coding, Representation } from '../http/representation.ts';
 import { PAGE_FIELDS } from '../web/page.ts';
 import type { WorkerPool } from '../worker-pool.ts';
@@ -87,7 +87,7 @@ export class ViewMaker {
 
   /** A JSON value without notes, with the header fields of a view. */
   json(value: unknown, view: 'public-note' | 'named-note', about: AboutView & OfFeed): Representation {
-    const bytes = new TextEncoder().encode(JSON.stringify(value));
+    const bytes = new TextEncoder().encode(jsonLine(value));
     return this.#represent({ bytes, sha256: hash('sha256', bytes, 'base64url') }, view, about);
   }
 

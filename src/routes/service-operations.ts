@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { json, NOSNIFF } from '../http/answer.ts';
+import { json, jsonLine, NOSNIFF } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
 import { compressOnce, Representation } from '../http/representation.ts';
 import { once } from '../once.ts';
@@ -102,7 +102,7 @@ const OPEN_API: OperationDocs = {
 };
 
 function representation(document: unknown): Representation {
-  const body = Buffer.from(JSON.stringify(document));
+  const body = Buffer.from(jsonLine(document));
   return new Representation({
     body,
     etag: createHash('sha256').update(body).digest('base64url'),

@@ -256,6 +256,22 @@ t.test('posts at once to a new name make one feed, in order', async (t) => {
   t.strictSame(ids, [...ids].sort().reverse());
 });
 
+t.test('JSON ends with a line end, as the output of a command does', async (t) => {
+  const { json } = await post(`${url}/lined`, 'text');
+  const addresses = [
+    '/api/v1/feeds/lined',
+    '/api/v1/feeds/lined/notes',
+    `/api/v1/feeds/lined/notes/${json.id}`,
+    '/api/v1/feeds/lined/notes/none',
+    '/api/v1/feeds/unknown/notes',
+    json.read_url.slice(url.length).replace('.xml', '.json'),
+    '/api/v1/openapi.json',
+    '/health',
+  ];
+  t.match((await post(`${url}/lined`, 'text')).text, /^\{.*\}\n$/);
+  for (const address of addresses) t.match((await ask(`${url}${address}`)).text, /[^\n]\n$/, address);
+});
+
 t.test('of two feeds that choose one read id at once, one gets it', async (t) => {
   const replies = await Promise.all(
     Array.from({ length: 10 }, (_, i) => post(`${url}/race-${i}`, 'x', { 'x-read-id': 'raced' })),

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { jsonLine } from '../../http/answer.ts';
 import { COMPRESS_MIN_BYTES, type Coding } from '../../http/representation.ts';
 import { compress } from '../compress.ts';
 import { htmlLength } from '../note-text.ts';
@@ -58,15 +59,15 @@ export type JsonTask = TaskOf<JsonDocuments>;
 
 const TEXTS: { readonly [View in keyof Documents]: (document: Documents[View]) => string } = {
   rss,
-  'json-feed': (document) => JSON.stringify(jsonFeed(document)),
+  'json-feed': (document) => jsonLine(jsonFeed(document)),
   'read-page': readPage,
   'read-note-page': readNotePageOf,
   'feed-page': feedPage,
   'note-page': notePage,
-  'named-note-list': (document) => JSON.stringify(namedNoteList(document)),
-  'public-note-list': (document) => JSON.stringify(publicNoteList(document)),
-  'named-note': (document) => JSON.stringify(namedNote(document.notes[0], document)),
-  'public-note': (document) => JSON.stringify(publicNote(document.notes[0], document)),
+  'named-note-list': (document) => jsonLine(namedNoteList(document)),
+  'public-note-list': (document) => jsonLine(publicNoteList(document)),
+  'named-note': (document) => jsonLine(namedNote(document.notes[0], document)),
+  'public-note': (document) => jsonLine(publicNote(document.notes[0], document)),
 };
 
 /** A view to make, and the coding of a compressed form to make as well. */
