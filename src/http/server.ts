@@ -193,8 +193,9 @@ export class HttpServer {
       const open = allow.filter((method) => this.#router.match(method, exchange.path).route?.cors);
       if (open.length > 0) return preflight(open);
     }
-    throw new Refusal('method_not_allowed', 'This address does not take that method.', {
-      headers: { Allow: methodList(allow) },
+    const methods = methodList(allow);
+    throw new Refusal('method_not_allowed', `This address takes no other methods than ${methods}.`, {
+      headers: { Allow: methods },
     });
   }
 }

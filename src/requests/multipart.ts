@@ -119,7 +119,7 @@ export class Form {
     if (type === undefined)
       throw attachmentRefusal(
         name,
-        'its type must be image/png, image/jpeg, image/gif or image/webp',
+        `${contentType ? 'its Content-Type' : 'its part has no Content-Type; it'} must be image/png, image/jpeg, image/gif or image/webp`,
         'unsupported_type',
       );
     this.#files.set(name, undefined);

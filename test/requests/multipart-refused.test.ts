@@ -70,7 +70,12 @@ const refused: [what: string, parts: readonly SentPart[], code: string, message:
     /at most 10 alternative texts/,
   ],
   ['SVG', [file('file', 'a', 'image/svg+xml', '')], 'unsupported_type', /^attachment "a": .*image\/webp/],
-  ['a picture without a type', [file('file', 'a', undefined, 'a')], 'unsupported_type', /^attachment "a": /],
+  [
+    'a picture without a type',
+    [file('file', 'a', undefined, 'a')],
+    'unsupported_type',
+    /^attachment "a": its part has no Content-Type; it must be image\/png, /,
+  ],
   [
     'a picture of unknown type',
     [file('file', 'a', 'application/octet-stream', '')],
