@@ -102,6 +102,25 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     t.match(await now(), { content: 'My text', title: 'Old', tags: ['theirs'] });
   });
 
+  t.test('in a browser that does not know :has, as before 2024', async (t) => {
+    const older = await visit(t, browser);
+    await older.page.addInitScript(`for (const { prototype } of [Element, Document, DocumentFragment]) {
+      const { querySelector } = prototype;
+      prototype.querySelector = function (selector) {
+        return querySelector.call(this, selector.replaceAll(':has(', ':is-not-known('));
+      };
+    }`);
+    const { note, now } = await bothEdit(feed, 'note', 'Text', { '#edit-text': 'Their text' });
+    await edit(older.page, note.url);
+    await feed.with({ 'if-match': '*' }).put(`/notes/${note.id}`, 'Their last text');
+    await older.page.fill('#edit-text', 'My text');
+    await older.page.click('article .primary');
+    await older.page.waitForSelector('.meanwhile.changed:focus');
+    t.equal(await older.page.inputValue('#edit-theirs'), 'Their last text');
+    t.equal((await now()).content, 'Their last text');
+    t.same(older.errors, []);
+  });
+
   t.test('not by a second click, before anybody has seen it', async (t) => {
     const { note, now } = await bothEdit(feed, 'feed', 'Text', { '#edit-text': 'Their text' });
     await page.fill('#edit-text', 'My text');

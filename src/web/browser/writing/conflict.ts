@@ -23,9 +23,10 @@ export async function takeInTheirs(form: HTMLFormElement, url: string): Promise<
   if (status === 404) return false;
   if (fresh === undefined)
     throw new RequestFailed('This note was changed meanwhile, and cannot be read now.');
-  form.dataset.etag = fresh.dataset.etag;
   const theirs = new Map(noteFields(fresh).map((field) => [field.name, field]));
   for (const field of noteFields(form)) takeIn(form, field, theirs.get(field.name)!);
+  // Last: until theirs is shown, saving mine must be refused again.
+  form.dataset.etag = fresh.dataset.etag;
   return true;
 }
 
@@ -50,9 +51,9 @@ function takeIn(form: HTMLFormElement, field: Field, fresh: Field): void {
 
 function showTheirs(form: HTMLFormElement, field: Field, theirs: string): void {
   if (field instanceof HTMLTextAreaElement) {
-    const shown = find<HTMLElement>(form, '.theirs:has(textarea)');
-    find<HTMLTextAreaElement>(shown, 'textarea').value = theirs;
-    shown.hidden = false;
+    const shown = find<HTMLTextAreaElement>(form, '.theirs > textarea');
+    shown.value = theirs;
+    shown.parentElement!.hidden = false;
     return;
   }
   const id = `${field.id}-theirs`;
