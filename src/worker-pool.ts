@@ -76,8 +76,8 @@ export class WorkerPool {
 
   /**
    * Runs the default function of a file with `task`: one of `workers/`, named without its extension, or any by URL.
-   * Rejects with what the function threw, `TaskTimeout`, the reason of the signal, or the refusal `busy` if the queue is full, the
-   * pool is being drained, no thread can be made or the thread died, also for want of memory (`ranOutOfMemory`).
+   * @throws what the function threw; `TaskTimeout`; the reason of the signal; Refusal `busy` if the queue is full, the pool is
+   * being drained, no thread can be made, or the thread died, such as for want of memory (`ranOutOfMemory`)
    */
   async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
     if (this.#drained) throw busy('The service is stopping, please try again in a moment.');

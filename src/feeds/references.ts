@@ -83,9 +83,11 @@ export function placePictures(text: string, pictures: readonly StoredPicture[]):
  * Reads a text as CommonMark 0.31 with GitHub's tables. Tokens count in UTF-16 units from the start of the text, but
  * from behind a byte order mark.
  *
- * micromark 4.0 misreads a list that follows indented code and starts with an empty item or a number other than 1, a
- * tag that is alone on a lazy line, a CDATA block that ends with `]]]>`, and a shortcut reference before a bracket that
- * begins no label (`![r][`).
+ * micromark 4.0 misreads
+ * - a list that follows indented code and starts with an empty item or a number other than 1,
+ * - a tag that is alone on a lazy line,
+ * - a CDATA block that ends with `]]]>`,
+ * - a shortcut reference before a bracket that begins no label (`![r][`).
  */
 function markdownEvents(text: string): MarkdownEvent[] {
   const parser = parse({ extensions: [gfmTable()] });

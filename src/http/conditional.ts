@@ -47,8 +47,8 @@ export function unchangedSince(ifModifiedSince: string, lastModified: number, is
 
 /**
  * The `Last-Modified` of a change, ms: the start of the second full second after `changedAt` (ms). It is sent only from that
- * moment on, so no two changes get the same date: neither two of one second, nor one that shows up to a second late, because
- * its commit took long or its container has another clock. The second of the change itself would not do: a client without a
+ * moment on. So no two changes get the same date: not if they are of one second, and not if one shows up to a second late,
+ * because its commit took long or its container has another clock. The second of the change itself would not do: a client without a
  * date may send the `Date` of an answer, which can lie between two changes of one second (RFC 9110 §13.1.3).
  */
 export function settledAt(changedAt: number): number {

@@ -19,9 +19,9 @@ const BUFFER_BYTES = 64 * 1024;
 const KEPT_BUFFERS = 32;
 
 /**
- * Sends the requests of the S3 client with undici, into buffers that are used again and again: the parser of node:http
- * copies each piece of a body into new memory, and fresh buffers for every 64 KB of every body would have V8 start a full
- * garbage collection for each 10 MB, because it counts their memory as its own.
+ * Sends the requests of the S3 client with undici, and reads bodies into buffers that are used again and again. The parser of
+ * node:http copies each piece of a body into new memory. V8 counts new buffers as memory of its own, so it would start a full
+ * garbage collection for each 10 MB of bodies.
  */
 export class S3Requests {
   readonly metadata = { handlerProtocol: 'http/1.1' };

@@ -75,7 +75,7 @@ export class FeedZip {
   readonly #handle: FileHandle;
   readonly #size: number;
   readonly #window: ZipReader;
-  /** By a hash of the name: where a metadata file is; true for any other; false for a name that two files have. */
+  /** By a hash of the name: the place of a metadata file, true for another file, false if two files have the name. */
   readonly #files: ReadonlyMap<string, Place | boolean>;
   /** The folder that all files are in, with its slash; empty if there is none. */
   readonly #folder: string;

@@ -24,7 +24,7 @@ export async function temporaryFile(folder: string, pieces: AsyncIterable<Uint8A
   }
 }
 
-/** A file that never had a name, so a kill leaves none; one that loses its name at once if the file system cannot do that. */
+/** A file without a name, so that a kill leaves none behind. If the file system cannot make one, a file loses its name at once. */
 async function nameless(folder: string): Promise<FileHandle> {
   return open(folder, UNNAMED, 0o600).catch(async () => {
     const path = join(folder, tempName());

@@ -25,6 +25,7 @@ interface License {
   /** How many feeds it serves at once, 1 to 1,000. */
   readonly feeds: number;
 }
+
 /** Signature checks to cache; one takes 60 µs. */
 const MAX_CACHED = 10_000;
 

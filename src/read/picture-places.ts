@@ -57,9 +57,9 @@ export function picturePlaces(
 }
 
 /**
- * The destinations of pictures, and those of all definitions, in the text that these tokens were read from. The parser does
- * not say where a token stands, but the characters of all of them stand there in their order, and between them only white
- * space and the marks of the block or element that they are in.
+ * The destinations of pictures, and those of all definitions, in the text that these tokens were read from. The parser does not
+ * say where a token stands. But the tokens stand there in their order, and between them stand only white space and the marks of
+ * the block or element that they are in.
  */
 function destinationsIn(
   tokens: readonly Token[],

@@ -4,8 +4,8 @@ import { renderNote } from './note-html.ts';
 import type { Rendered } from './note-text.ts';
 
 /**
- * The most that the squares of the lengths of texts may sum up to, in bytes², for rendering them on the event loop. marked
- * takes 30 ns per byte² for its worst flat text, so 3 ms for these, and usually 0.3 ms.
+ * Texts are rendered on the event loop if the squares of their lengths sum up to this at most, bytes². marked takes 30 ns per
+ * byte² for its worst flat text, so 3 ms for all of them, and usually 0.3 ms.
  */
 const MAX_SQUARES = 100_000;
 /** CPU limit of work with quick texts, ms. Only a text that is not as flat as it looks reaches it; the first text of a process takes 20 ms. */

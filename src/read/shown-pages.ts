@@ -85,8 +85,8 @@ export async function shownFrom(
 }
 
 /**
- * The notes before and after one that its page links to: none that the feed's page leaves out, but for the one at which the search
- * for a neighbour ends, so that its own links lead on.
+ * The notes before and after one, to which its page links. Leaves out what the feed's page leaves out. If the search for a
+ * neighbour ends before it finds one, the note at its end is the neighbour, because its own links lead on.
  * @throws Refusal `busy` if too many tasks wait
  */
 export async function shownNeighbours(

@@ -103,9 +103,8 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const MARKS = new Set(['[', '{', ','].map((mark) => mark.charCodeAt(0)));
 
 /**
- * Parses a JSON body that may be large because of long texts, such as pictures in base64; undefined for anything but
- * JSON in UTF-8, and for more values than `maxValues`, which are counted before, because 1 MB of brackets becomes 100 MB
- * of objects.
+ * Parses a JSON body that may be large because of long texts, such as pictures in base64. Undefined for anything but JSON in
+ * UTF-8, and for more values than `maxValues`. They are counted first, because 1 MB of brackets becomes 100 MB of objects.
  */
 export function parseMessage(body: Uint8Array, maxValues = MAX_VALUES): unknown {
   return hasMoreValues(body, maxValues) ? undefined : parseJson(body);

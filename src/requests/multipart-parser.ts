@@ -29,9 +29,9 @@ type PartStream = Dicer.PartStream;
  * The contents of the parts are compacted in place at the start of that buffer. They are never longer than the bytes
  * already read, so no further memory is needed.
  *
- * Uses Dicer, the parser of Busboy, because Busboy skips parts with bad headers, which must be refused, and decodes names
- * in its own way. (Dicer skips the header lines after one without a colon.) Its streams are read as they are filled, so
- * parts come in order, and a refusal is thrown through Dicer and stops it at once.
+ * Uses Dicer, the parser of Busboy. Busboy itself skips parts with bad headers, which must be refused, and decodes names in its
+ * own way. (Dicer skips the header lines after one without a colon.) The streams of Dicer are read as they are filled, so parts
+ * come in order. A refusal is thrown through Dicer, which stops it at once.
  */
 export class MultipartParser {
   readonly #begin: (header: PartHeader) => OpenPart;

@@ -63,8 +63,8 @@ export function cookieScopeOf(exchange: Exchange): CookiePlace {
 }
 
 /**
- * Whether a page of this instance sent the request: by `Sec-Fetch-Site`, else by `Origin`, because old browsers, and pages
- * without https, do not send the first; else, for a read, by `Referer`, because browsers send no `Origin` with their own reads.
+ * Whether a page of this instance sent the request. `Sec-Fetch-Site` says it, but old browsers and pages without https do not
+ * send that. Then `Origin` says it, or for a read `Referer`, because browsers send no `Origin` with reads of the same site.
  */
 export function isFromOwnPage(exchange: Exchange): boolean {
   const site = exchange.header('sec-fetch-site', true);

@@ -31,8 +31,8 @@ const BEGINS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v');
 const SIMPLE = /^[\0-\x7f\u0e01-\u0e33\u3041-\u3096\u30a1-\u30fe\u3400-\u4dbf\u4e00-\u9fff]*$/;
 /**
  * Characters that folding drops, because a word is the same without them: accents of Latin, Greek and Cyrillic, vowel signs of
- * Hebrew and Arabic, the Arabic stroke that widens words, signs that choose how a character is drawn, and what is in no word, as
- * the stroke of ½. The marks of other scripts make another word, and stay.
+ * Hebrew and Arabic, the Arabic stroke that widens words, signs that choose how a character is drawn, and what is in no word,
+ * such as the stroke of ½. The marks of other scripts make another word, and stay.
  */
 const DROPPED =
   /[\u0300-\u036f]|[\u0591-\u05c7]|[\u064b-\u065f]|[\u20d0-\u20ff]|[\ufe00-\ufe0f]|\u0640|\u0670|[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}\p{Regional_Indicator}]/gu;

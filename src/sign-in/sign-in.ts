@@ -204,7 +204,7 @@ export function isAllowed(allow: readonly string[], email: string): boolean {
   return own !== '' && (allow.includes(own) || allow.includes(own.slice(own.lastIndexOf('@'))));
 }
 
-/** The address in the first source that has one, if a source that names the same says that it is verified, and none denies it; else empty. */
+/** The first address in the sources, if one of those that name it says that it is verified, and none denies that; else empty. */
 export function verifiedEmail(sources: readonly Claims[]): string {
   const { email } = sources.find((claims) => typeof claims.email === 'string') ?? {};
   const words = sources.filter((claims) => claims.email === email).map((claims) => claims.email_verified);

@@ -39,8 +39,8 @@ export interface OpenedStorage {
 }
 
 /**
- * Opens the storage that the settings name, and loads only its code. Makes
- * DATA_DIR where notes are kept in files. Throws an error with a sentence for the operator when it cannot be opened.
+ * Opens the storage that the settings name, and loads only its code. Makes DATA_DIR, unless the storage is PostgreSQL. Throws an
+ * error with a sentence for the operator if the storage cannot be opened.
  */
 export async function openStorage(
   settings: StorageSettings,

@@ -1,7 +1,9 @@
 /**
- * What an operator, or a reader who reports something, leaves in the storage. The key of a `name` is the name of a feed that is
- * closed, that of a `link` the read id of a feed that was removed, that of a `picture` the SHA-256 of its bytes in base64url,
- * that of a `report` its id.
+ * What an operator, or a reader who reports something, leaves in the storage. Keys are
+ * - of a `name`: the name of a feed that is closed,
+ * - of a `link`: the read id of a feed that was removed,
+ * - of a `picture`: the SHA-256 of its bytes in base64url,
+ * - of a `report`: its id.
  */
 export type OperatorRecordKind = 'name' | 'link' | 'picture' | 'report';
 

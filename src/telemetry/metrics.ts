@@ -58,7 +58,7 @@ const HELP = {
 
 type Name = keyof typeof HELP;
 
-/** How the values of several processes become one, for metrics that every process reports of the same thing, so that a sum would be wrong. */
+/** How the values of several processes become one if all processes report the same thing, so that a sum would be wrong. */
 const ALIKE: Partial<Record<Name, Aggregator>> = {
   service_build_info: 'first',
   service_cache_fresh: 'min',

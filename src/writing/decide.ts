@@ -85,8 +85,8 @@ export interface Effects {
   /** What becomes of the note that the command names. */
   readonly edit?: NoteEdit | undefined;
   /**
-   * That note as it is afterwards; a removed one as it was. Of a post the one that had its key before or, if it is a picture,
-   * its own, because only the storage knows its date; a text of its own is as it was sent, and costs no copy.
+   * That note as it is afterwards; a removed one as it was. Of a post, the note that had its key before, or its own picture,
+   * because only the storage knows its date. Undefined for its own text, which is as it was sent: that saves a copy.
    */
   readonly note?: Note | undefined;
   /** Notes that are removed besides, by a `Sweep`. */

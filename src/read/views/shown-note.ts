@@ -23,8 +23,8 @@ export function feedTitle({ feed, serviceTitle, search }: Omit<FeedDocument, 'no
 }
 
 /**
- * The guid of a note in a feed. Of notes with one id, which are files of one base name that somebody placed by hand, those that the
- * id does not stand for have guids by their files: a reader shows one item for each guid.
+ * The guid of a note in a feed: its id, or its file if the id stands for another note. Somebody who places files by hand may give
+ * several the same base name, which is their id, and a reader shows one item for each guid.
  */
 export function guidOf({ id, type }: Note, { readId, notes }: FeedDocument): string {
   const rank = NOTE_TYPES.indexOf(type);

@@ -195,8 +195,9 @@ export class DurableWriter {
   }
 
   /**
-   * Runs a write in a folder. If it fails, what it did is undone, the last first, and the folder is synced: else a power cut
-   * could take back the undoing, so that a refused note is there, or a feed whose deletion failed is gone. The first failure is thrown.
+   * Runs a write in a folder. If it fails, what it did is undone, the last first, and the folder is synced. Otherwise a power cut
+   * could take the undoing back: a refused note would be there, or a feed whose deletion failed would be gone. Throws the first
+   * failure.
    */
   async #orUndone<T>(folder: string, write: (undo: Undo) => Promise<T>): Promise<T> {
     await this.finishUndo(folder);

@@ -129,8 +129,8 @@ export class MarkKeeper {
   }
 
   /**
-   * Writes `.marks` of a feed if enough has changed since it was written, or if the time up to which it claims to be complete is still to
-   * come, because the clock was set back: a start after that time would take it to hold changes that it lacks.
+   * Writes `.marks` of a feed if enough has changed since it was written. Writes it also if the clock was set back, so that the
+   * file vouches for a time that is still to come: a start after that time would miss the changes until then.
    */
   saveSome(feed: IndexedFeed): void {
     const isEnough = feed.unsaved >= this.#parts.marksLimits.unsaved;

@@ -10,8 +10,8 @@ export interface WatchTask {
   /** False: poll only, as if the kernel sent no events. */
   readonly events: boolean;
   /**
-   * It takes the place of one that died, so it reports all that is there, and each file that has changed since this moment as
-   * changed; ms since the epoch.
+   * Ms since the epoch, for a watch in the place of one that died: it reports all that is there, and as changed each file that has
+   * changed since this moment.
    */
   readonly changedSince?: number;
 }

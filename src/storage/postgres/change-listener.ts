@@ -52,6 +52,7 @@ const COUNT_IN = statement('count_in_process')`
 const FORGET_PROCESSES = statement('forget_processes')`
   DELETE FROM service_processes
   WHERE name IN (SELECT name FROM service_processes WHERE until <= ${NOW} FOR UPDATE SKIP LOCKED)`;
+
 /** Where changes come from, and who is told of them. */
 interface ChangeListenerOptions {
   readonly connection: ClientConfig;

@@ -40,9 +40,9 @@ export function addToCounts(
 }
 
 /**
- * What one transaction may add to the counts of feeds and of bytes in them. They are in slots, so that transactions which add
- * wait for each other only near a limit: each slot has an equal share of it, and one that fits in its slot locks that alone. One
- * that fits in none locks all, and then makes them level; so no sum of shares is ever above the limit.
+ * What one transaction may add to the counts of feeds and of bytes in them. The counts are in slots, each with an equal share of
+ * the limit. A transaction whose slot has room locks that slot alone, so transactions wait for each other only near a limit. One
+ * whose slot has no room locks all slots and makes them level. So the sum of the slots is never above the limit.
  */
 export class CountLimits {
   readonly #transaction: Transaction;

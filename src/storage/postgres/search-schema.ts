@@ -10,15 +10,15 @@ export const HAS_MARKS = `(EXISTS (SELECT FROM note_words WHERE feed = ${MARK_FE
 /** The place of `note_words_state` behind all feeds: the words of all notes are made, and the index. */
 export const ALL_FEEDS = Number.MAX_SAFE_INTEGER;
 
-/** Held while the index is made, for which no start waits: any number that nothing else uses. */
+/** Held while the index is made. No start waits for that. Any number that nothing else uses. */
 const INDEX_LOCK = 6_478_236_893;
 const MARK = `${MARK_FEED}, 0, '', 0`;
 const OF_NOTE = 'feed, created_at, id, type';
 
 /**
- * `note_words` has the words of each note that has any (`tokensOf`), `words_to_make` the notes that changed since, told by triggers, so that no writer has
- * to know of it. The one row of `note_words_state` says which process makes words, until when, and up to which note those that were there
- * before are done: they come in the order of the columns.
+ * `note_words` has the words of each note that has any (`tokensOf`). `words_to_make` has the notes that have changed since: triggers
+ * add them, so that no writer has to know of it. The one row of `note_words_state` says which process makes words, and until when.
+ * It also says up to which note, in the order of the columns, the notes that were there before are done.
  */
 const TABLES = `
   DROP TABLE IF EXISTS note_words, words_to_make, note_words_state;

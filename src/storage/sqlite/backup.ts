@@ -83,8 +83,8 @@ export async function copyDatabase(database: string, copy: string, mayGoOn: () =
 }
 
 /**
- * Takes the copy out of the mode of write-ahead logs. The service enters it again, but removes a log that it finds beside a
- * database that is not in it: that of another database, which the copy replaced.
+ * Takes the copy out of the mode of write-ahead logs, which the service enters again. A log beside a database that is not in this
+ * mode is that of the database that the copy replaced, so the service removes it.
  */
 function detachFromLogs(copy: string): void {
   const db = new Database(copy);
