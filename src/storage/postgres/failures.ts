@@ -17,6 +17,8 @@ const READ_ONLY = '25006';
 /** Rolled back because of another transaction, for example a deadlock, or because of damage in a row. */
 const TAKEN_BACK = /^(40|XX)/;
 const UNIQUE_VIOLATION = '23505';
+/** A lock was waited for too long, or in a circle. */
+const LOCKED_BY_OTHERS = /^(55P03|40P01)$/;
 
 /**
  * A failure of the client or the server as the refusal it means. What should not happen stays an error. Neither holds
@@ -47,6 +49,11 @@ export function isUniqueViolation(failure: unknown): boolean {
   return errorCode(failure) === UNIQUE_VIOLATION;
 }
 
+/** Whether a transaction was ended because others hold locks: it may succeed later. */
+export function isLockedByOthers(error: unknown): boolean {
+  return LOCKED_BY_OTHERS.test(errorCode(error) ?? '');
+}
+
 /** The database cannot be used. Its message is a sentence for the operator. */
 export class UnusableDatabase extends Error {}
 
@@ -59,6 +66,7 @@ const REASONS: Readonly<Record<string, string>> = {
   '3D000': 'no such database',
   '42501': 'this user may not make tables there',
   '53300': 'too many connections',
+  '55P03': 'its tables are in use by others, such as a backup',
   '57P03': 'the server is still starting',
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'unknown host',

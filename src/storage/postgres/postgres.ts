@@ -80,7 +80,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 /** Whether notes can be searched. A user who may not make tables has none of the search, but everything else. */
 async function prepareSearch({ url, search = false, log }: PostgresOptions): Promise<boolean> {
   try {
-    await (search ? ensureSearch : dropSearch)(url);
+    await (search ? ensureSearch : dropSearch)(url, log);
     return search;
   } catch (error) {
     if (errorCode(error) !== NOT_ALLOWED) throw error;

@@ -1,8 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { errorCode } from '../../system-errors.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { InstanceLimits } from '../../writing/decide.ts';
 import { newerSchema } from '../failures.ts';
 import { connect } from './connection-options.ts';
-import { UnusableDatabase } from './failures.ts';
+import { isLockedByOthers, UnusableDatabase } from './failures.ts';
 import { LEVEL } from './feed-counts.ts';
 import { BEGIN } from './transaction.ts';
 
@@ -133,13 +136,24 @@ const MIGRATIONS: readonly string[] = [
    CREATE UNLOGGED TABLE service_processes (name text COLLATE "C" PRIMARY KEY, until bigint NOT NULL);`,
 ];
 
+/** Says that a transaction waits for tables. */
+export type WaitingLog = Pick<Log, 'warn'>;
+
 /** The version that this program reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** Held while tables are made or upgraded: any number that nothing else uses. */
 export const MIGRATION_LOCK = 6_478_236_891;
-/** How long one step, or waiting for another container that does them, may take, in ms. */
+/** How long one step, waiting for another container that does them, or waiting for tables, may take, in ms. */
 const MIGRATION_MS = 30 * 60_000;
+/**
+ * How long one attempt waits for a lock, in ms. Whoever wants the table meanwhile waits behind it, containers for 5 s at most; autovacuum
+ * gives way after the server's `deadlock_timeout` of 1 s.
+ */
+const LOCK_WAIT_MS = 2_000;
+/** Pause before the next attempt, in which others get at the table, in ms. */
+const LOCK_PAUSE_MS = 3_000;
+const WAITS = 'the tables are in use by others, such as a backup: the start waits for them';
 export const VERSION_TABLE = 'note_feed_schema';
 const CREATED_TABLES = /CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
 
@@ -150,9 +164,9 @@ const CREATED_TABLES = /CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
  */
 export async function migrate(
   url: string,
-  { keepDays, maxBytes = 0, maxFeeds = 0 }: Partial<InstanceLimits> = {},
+  { keepDays, maxBytes = 0, maxFeeds = 0, log }: Partial<InstanceLimits> & { readonly log?: WaitingLog } = {},
 ): Promise<void> {
-  await withAdvisoryLock(url, MIGRATION_LOCK, async (client) => {
+  const work = async (client: Client) => {
     const version = await versionOf(client);
     for (const sql of MIGRATIONS.slice(version)) await client.query(sql);
     await client.query(`UPDATE ${VERSION_TABLE} SET version = $1 WHERE version <> $1`, [SCHEMA_VERSION]);
@@ -160,14 +174,35 @@ export async function migrate(
     await client.query('DELETE FROM feed_changes WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())');
     if (keepDays !== undefined) await keepDaysOf(client, keepDays);
     if (maxBytes > 0 || maxFeeds > 0) await countAll(client, maxBytes > 0);
-  });
+  };
+  await withAdvisoryLock(url, MIGRATION_LOCK, work, log);
 }
 
 /**
- * Runs a transaction that holds a lock, for which other processes wait. The lock is not that of a connection, because a pooler keeps
- * connections, with their locks, when their client is gone.
+ * Runs a transaction that holds a lock, for which other processes wait. It is begun anew if it waits long for a table, because everybody
+ * else who wants that table waits behind it.
+ * @param log says once that it waits
  */
 export async function withAdvisoryLock(
+  url: string,
+  lock: number,
+  work: (client: Client) => Promise<unknown>,
+  log?: WaitingLog,
+): Promise<void> {
+  const end = performance.now() + MIGRATION_MS;
+  for (let isFirst = true; ; isFirst = false)
+    try {
+      await tryWithAdvisoryLock(url, lock, work);
+      return;
+    } catch (error) {
+      if (!isLockedByOthers(error) || performance.now() > end) throw error;
+      if (isFirst) log?.warn(WAITS, { code: errorCode(error) });
+      await wait(LOCK_PAUSE_MS);
+    }
+}
+
+/** The lock is not that of a connection, because a pooler keeps connections, with their locks, when their client is gone. */
+async function tryWithAdvisoryLock(
   url: string,
   lock: number,
   work: (client: Client) => Promise<unknown>,
@@ -177,6 +212,7 @@ export async function withAdvisoryLock(
     await client.query(BEGIN);
     await client.query('SET LOCAL client_min_messages = error');
     await client.query('SELECT pg_advisory_xact_lock($1)', [lock]);
+    await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`);
     await work(client);
     await client.query('COMMIT');
   } finally {

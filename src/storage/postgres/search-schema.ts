@@ -1,4 +1,5 @@
-import { MIGRATION_LOCK, withAdvisoryLock } from './schema.ts';
+import type { Client } from 'pg';
+import { MIGRATION_LOCK, type WaitingLog, withAdvisoryLock } from './schema.ts';
 
 /** The version of the rules that split notes into words. If the database has words of another version, all are made again. */
 export const SEARCH_VERSION = 1;
@@ -92,8 +93,8 @@ const PARTS = `
  * Makes the tables of the search, and has them filled, unless they are there; several may do so at once. Those of a newer version stay.
  * Throws what the client does.
  */
-export function ensureSearch(url: string): Promise<void> {
-  return withAdvisoryLock(url, MIGRATION_LOCK, async (client) => {
+export function ensureSearch(url: string, log?: WaitingLog): Promise<void> {
+  const work = async (client: Client) => {
     const { rows: parts } = await client.query<{ are_there: boolean }>(PARTS);
     const { rows } = parts[0]!.are_there
       ? await client.query<{ version: number }>('SELECT version FROM note_words_state')
@@ -103,7 +104,8 @@ export function ensureSearch(url: string): Promise<void> {
     await client.query('LOCK TABLE notes IN SHARE ROW EXCLUSIVE MODE');
     await client.query(TABLES);
     await client.query(TRIGGERS);
-  });
+  };
+  return withAdvisoryLock(url, MIGRATION_LOCK, work, log);
 }
 
 /** Makes the index of words, unless it is there; that takes minutes where there are millions of notes. Throws what the client does. */
@@ -116,11 +118,11 @@ export function ensureWordIndex(url: string): Promise<void> {
 }
 
 /** Removes all that the search needs. Throws what the client does. */
-export async function dropSearch(url: string): Promise<void> {
+export async function dropSearch(url: string, log?: WaitingLog): Promise<void> {
   const tables = ['note_words', 'words_to_make', 'note_words_state'].map(
     (table) => `TABLE IF EXISTS ${table}`,
   );
   // One after the other, so that none is locked while another one is waited for.
   for (const part of ['FUNCTION IF EXISTS note_words_change CASCADE', ...tables])
-    await withAdvisoryLock(url, MIGRATION_LOCK, (client) => client.query(`DROP ${part}`));
+    await withAdvisoryLock(url, MIGRATION_LOCK, (client) => client.query(`DROP ${part}`), log);
 }
