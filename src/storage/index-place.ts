@@ -13,9 +13,12 @@ export function indexOfDatabase(path: string): string {
   return path.replace(/\.db$/, '') + END;
 }
 
-/** Whether a file is named as an index, which is removed when it is broken. */
-export function isNamedAsIndex(path: string): boolean {
-  return path.endsWith(END);
+/** Throws an error with a sentence for the operator if a database is named as an index, which is removed when it is broken. */
+export function mustNotBeNamedAsIndex(path: string): void {
+  if (path.endsWith(END))
+    throw new Error(
+      `The database file ${path} is named as an index of the search: its name must not end in ${END}.`,
+    );
 }
 
 /** An index, and what SQLite keeps beside it. */

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { errorCode } from '../system-errors.ts';
 import { unfinishedMove } from './failures.ts';
+import { mustNotBeNamedAsIndex } from './index-place.ts';
 import { databasePath } from './open-storage.ts';
 
 type Place = Pick<Config, 'storage' | 'dataDir' | 'database' | 'secret' | 'derivedReadIds'>;
@@ -54,6 +55,7 @@ async function lookAtFolder({ dataDir, ...settings }: Place): Promise<string> {
 
 /** Only reads the header, because SQLite makes files beside a database that it opens. */
 async function lookAtFile(path: string): Promise<string> {
+  mustNotBeNamedAsIndex(path);
   const header = Buffer.alloc(HEADER_BYTES);
   let length: number;
   try {

@@ -9,7 +9,7 @@ import { SqliteArchive } from '../../src/storage/sqlite/sqlite-archive.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { start } from '../support/service.ts';
-import { dataDir } from '../support/service-process.ts';
+import { dataDir, ServiceProcess } from '../support/service-process.ts';
 
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
 const SECRET = { SERVICE_SECRET: 'a secret of tests that is long enough' };
@@ -77,6 +77,20 @@ t.test('a database of a newer version, and a file that is none', async (t) => {
   db.pragma('user_version = 99');
   db.close();
   t.match(await check({ ...ON_SQLITE, DATA_DIR: dir }), { code: 1, stderr: /made by a newer version/ });
+});
+
+t.test('a database that an earlier version made under the name of an index', async (t) => {
+  const dir = await folder(t);
+  const file = join(dir, 'notes.search.db');
+  const db = new Database(file);
+  db.pragma('user_version = 2');
+  db.close();
+  const settings = { ...ON_SQLITE, DATA_DIR: dir, SERVICE_DATABASE_URL: `file:${file}` };
+  const sentence = `The database file ${file} is named as an index of the search: its name must not end in .search.db.`;
+  t.same(await check(settings), { code: 1, found: undefined, stderr: `${sentence}\n` });
+  const service = await ServiceProcess.launch(t, { env: settings, dir });
+  t.match(await service.exit, { code: 1 });
+  t.equal(service.errors, `Note Feed cannot start: ${sentence}\n`);
 });
 
 t.test('an unfinished move', async (t) => {

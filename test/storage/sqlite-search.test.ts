@@ -50,8 +50,9 @@ t.test('the index is beside the database, for its owner alone, and goes when nob
 
 t.test('no database may be named as an index', async (t) => {
   const dir = await dataFolder(t);
-  t.throws(() => DatabaseFile.take(join(dir, 'notes.search.db'), undefined), {
-    message: 'It is named as the index of another database: name it otherwise.',
+  const file = join(dir, 'notes.search.db');
+  t.throws(() => DatabaseFile.take(file, undefined), {
+    message: `The database file ${file} is named as an index of the search: its name must not end in .search.db.`,
   });
   t.same(await readdir(dir), []);
 });

@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from '../../system-errors.ts';
-import { isNamedAsIndex } from '../index-place.ts';
+import { mustNotBeNamedAsIndex } from '../index-place.ts';
 
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
@@ -43,8 +43,7 @@ export class DatabaseFile {
    */
   static take(file: string, owner: Owner | undefined): DatabaseFile {
     const path = realPath(file);
-    if (isNamedAsIndex(path))
-      throw new Error('It is named as the index of another database: name it otherwise.');
+    mustNotBeNamedAsIndex(path);
     const there = statSync(path, { throwIfNoEntry: false });
     const lock = openOrCreate(`${path}.lock`, owner && (there ?? owner));
     try {
