@@ -6,6 +6,14 @@ export interface Reservation {
   release(): void;
 }
 
+/** A body that holds memory while it arrives. */
+export interface Holder {
+  /** Bytes per second of its client; infinite for a body that is not to be judged now. */
+  pace(now: number): number;
+  /** Ends it, so that its memory is free soon. */
+  giveWay(): void;
+}
+
 interface Waiting {
   readonly client: string;
   readonly size: number;
@@ -18,6 +26,8 @@ const SMALL_BODY_BYTES = 128 * 1024;
 const SMALL_RESERVE_DIVISOR = 8;
 /** All bodies of one client get at most 1/4 of the memory. */
 const CLIENT_SHARE_DIVISOR = 4;
+/** The slowest pace of a body whose memory somebody else needs, bytes per second: that of imports and exports. */
+const LEAST_PACE = 64 * 1024;
 /** 1/8 of the setting is for bytes that arrive before their body is admitted. */
 const EARLY_PART_DIVISOR = 8;
 /** One client gets at most 1/2 of that part. */
@@ -64,6 +74,8 @@ export class BodyMemory {
   readonly #bodies = new Usage();
   readonly #early = new Usage();
   readonly #queue: Waiting[] = [];
+  /** With the sizes that they hold. */
+  readonly #holders = new Map<Holder, number>();
 
   /**
    * @param total of all bodies, bytes
@@ -94,14 +106,17 @@ export class BodyMemory {
     this.#early.add(client, -size);
   }
 
-  /** The memory for a body, or undefined if it is not free now. */
-  tryReserve(client: string, size: number): Reservation | undefined {
-    return this.#fits(client, size) ? this.#take(client, size) : undefined;
+  /**
+   * The memory for a body, or undefined if it is not free now.
+   * @param holder may have to give way to others; a body without one keeps its memory
+   */
+  tryReserve(client: string, size: number, holder?: Holder): Reservation | undefined {
+    return this.#fits(client, size) ? this.#take(client, size, holder) : undefined;
   }
 
-  /** Waits for the memory for a body. Throws a Refusal `busy` if it did not become free in time. */
-  async reserve(client: string, size: number): Promise<Reservation> {
-    const reservation = this.tryReserve(client, size);
+  /** As `tryReserve`, but waits for the memory. Throws a Refusal `busy` if it did not become free in time. */
+  async reserve(client: string, size: number, holder?: Holder): Promise<Reservation> {
+    const reservation = this.tryReserve(client, size, holder);
     if (reservation !== undefined) return reservation;
     const { promise, resolve, reject } = Promise.withResolvers<Reservation>();
     const waiting: Waiting = {
@@ -109,7 +124,7 @@ export class BodyMemory {
       size,
       admit: () => {
         clearTimeout(timer);
-        resolve(this.#take(client, size));
+        resolve(this.#take(client, size, holder));
       },
     };
     const timer = setTimeout(() => {
@@ -120,27 +135,63 @@ export class BodyMemory {
     return promise;
   }
 
+  /**
+   * While others wait for memory, the slowest bodies give theirs up, as many as it takes. Otherwise a few clients could hold all
+   * of it with bodies that come byte by byte. Call it about every second.
+   */
+  makeRoom(now: number): void {
+    let missing = this.#missing();
+    if (missing <= 0) return;
+    const slow = [...this.#holders]
+      .map(([holder, size]) => ({ holder, size, pace: holder.pace(now) }))
+      .filter(({ pace }) => pace < LEAST_PACE)
+      .sort((a, b) => a.pace - b.pace);
+    for (const { holder, size } of slow) {
+      if (missing <= 0) return;
+      missing -= size;
+      holder.giveWay();
+    }
+  }
+
+  /** Bytes that would have to be free so that nobody waited for memory of others. */
+  #missing(): number {
+    const others = this.#queue.filter(({ client, size }) => this.#isWithinShare(client, size));
+    const large = others.filter(({ size }) => size > SMALL_BODY_BYTES);
+    const missing = (some: readonly Waiting[], limit: number) =>
+      some.length === 0 ? 0 : some.reduce((sum, { size }) => sum + size, this.#bodies.all) - limit;
+    return Math.max(missing(others, this.#total), missing(large, this.#totalOfLarge));
+  }
+
   #busy(): Refusal {
     this.refused += 1;
     return new Refusal('busy', 'Too many uploads at once. Try again in a moment.', { retryAfter: 5 });
   }
 
   #fits(client: string, size: number): boolean {
-    const limit = size <= SMALL_BODY_BYTES ? this.#total : this.#total - this.#total / SMALL_RESERVE_DIVISOR;
-    if (this.#bodies.all + size > limit) return false;
-    // The share never holds back a client's first body, however large.
+    const limit = size <= SMALL_BODY_BYTES ? this.#total : this.#totalOfLarge;
+    return this.#bodies.all + size <= limit && this.#isWithinShare(client, size);
+  }
+
+  get #totalOfLarge(): number {
+    return this.#total - this.#total / SMALL_RESERVE_DIVISOR;
+  }
+
+  /** The share never holds back a client's first body, however large. */
+  #isWithinShare(client: string, size: number): boolean {
     const held = this.#bodies.of(client);
     return held === 0 || held + size <= this.#total / CLIENT_SHARE_DIVISOR;
   }
 
-  #take(client: string, size: number): Reservation {
+  #take(client: string, size: number, holder: Holder | undefined): Reservation {
     this.#bodies.add(client, size);
+    if (holder) this.#holders.set(holder, size);
     let isHeld = true;
     return {
       release: () => {
         if (!isHeld) return;
         isHeld = false;
         this.#bodies.add(client, -size);
+        if (holder) this.#holders.delete(holder);
         this.#admitWaiting();
       },
     };

@@ -40,6 +40,8 @@ export const DEFAULT_LIMITS = {
   admission: 10_000,
   /** Over how long the speed of an upload is averaged. */
   paceWindow: 30_000,
+  /** How long an upload may be slow while others wait for its memory. */
+  slowUpload: 5_000,
   /** How long a client may take no bytes of its answer. */
   stalledReader: 60_000,
   /** A live answer sends no event. */

@@ -65,7 +65,11 @@ export class HttpServer {
       memory: new BodyMemory({ total: bodyMemory, maxWaitMs: limits.admission }),
       buffers: new BufferPool(bodyMemory),
       answers: new AnswerMemory(answerMemory),
-      pace: { windowMs: limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
+      pace: {
+        windowMs: limits.paceWindow,
+        graceMs: limits.slowUpload,
+        bytesPerSecond: UPLOAD_BYTES_PER_SECOND,
+      },
       running: new Set(),
       streams: new Set(),
     };
@@ -160,6 +164,7 @@ export class HttpServer {
 
   #tick(): void {
     const now = performance.now();
+    this.bodies.makeRoom(now);
     for (const request of this.#context.running) request.tick(now);
     for (const stream of this.#context.streams) stream.tick(now);
   }

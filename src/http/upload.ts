@@ -1,5 +1,11 @@
 import { Refusal } from '../refusals.ts';
-import { type BodyMemory, EarlyBytes, type Reservation, STREAM_MEMORY_BYTES } from './body-memory.ts';
+import {
+  type BodyMemory,
+  EarlyBytes,
+  type Holder,
+  type Reservation,
+  STREAM_MEMORY_BYTES,
+} from './body-memory.ts';
 import { type BufferPool, copyBytes } from './buffers.ts';
 import type { HttpResponse } from './uws.ts';
 
@@ -26,8 +32,8 @@ const QUIET_MS = 200;
 export interface UploadContext {
   readonly memory: BodyMemory;
   readonly buffers: BufferPool;
-  /** The slowest average speed over `windowMs`. */
-  readonly pace: { readonly windowMs: number; readonly bytesPerSecond: number };
+  /** The slowest average speed over `windowMs`. It is judged after `graceMs` if others need the memory. */
+  readonly pace: { readonly windowMs: number; readonly graceMs: number; readonly bytesPerSecond: number };
 }
 
 /** How many bytes of a streamed body may wait for their reader before the client has to. */
@@ -39,7 +45,7 @@ type State = 'unread' | 'waiting' | 'receiving' | 'discarding' | 'complete';
  * The arriving body of a request. The socket is paused until a handler asks for the body and gets memory; bytes that the
  * socket still delivers are kept aside, within a bound.
  */
-export class Upload {
+export class Upload implements Holder {
   /** `Content-Length`, or undefined for a chunked body. */
   readonly declared: number | undefined;
   received = 0;
@@ -81,7 +87,8 @@ export class Upload {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#state !== 'unread') throw new Error('the body is read twice');
     const { memory, buffers } = this.#context;
-    this.#reservation = memory.tryReserve(this.#client, capacity) ?? (await this.#waitForMemory(capacity));
+    this.#reservation =
+      memory.tryReserve(this.#client, capacity, this) ?? (await this.#waitForMemory(capacity, this));
     this.#buffer = buffers.take(capacity);
     const bytes = new Uint8Array(this.#buffer);
     let size = 0;
@@ -199,6 +206,18 @@ export class Upload {
     if (isTooSlow) this.fail(new Refusal('timeout', 'The request body arrived too slowly.'));
   }
 
+  pace(now: number): number {
+    const elapsed = now - this.#windowStart;
+    if (this.#state !== 'receiving' || elapsed < this.#context.pace.graceMs) return Number.POSITIVE_INFINITY;
+    return (this.#windowBytes / elapsed) * 1000;
+  }
+
+  giveWay(): void {
+    const sentence =
+      'The request body arrived too slowly, and somebody else needs the memory. Try again later.';
+    this.fail(new Refusal('timeout', sentence));
+  }
+
   /** Stops reading the body, unless it is complete. Its reader gets the error. */
   fail(cause: unknown): void {
     if (this.#state === 'complete' || this.#failure !== undefined) return;
@@ -223,10 +242,10 @@ export class Upload {
     this.#buffer = undefined;
   }
 
-  async #waitForMemory(size: number): Promise<Reservation> {
+  async #waitForMemory(size: number, holder?: Holder): Promise<Reservation> {
     this.#state = 'waiting';
     this.pauseUnlessReceiving();
-    const reservation = await this.#context.memory.reserve(this.#client, size);
+    const reservation = await this.#context.memory.reserve(this.#client, size, holder);
     if (this.#failure === undefined) return reservation;
     reservation.release();
     throw this.#failure;

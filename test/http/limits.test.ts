@@ -147,6 +147,58 @@ t.test('one client cannot take the memory of all, and who waits is served when t
   t.equal(server.bodies.used, 0);
 });
 
+t.test(
+  'slow uploads that hold all the memory give way to others, the slowest first, as many as it takes',
+  async (t) => {
+    const server = await listen(t, operations, {
+      limits: { ...quick.limits, admission: 10_000, paceWindow: NEVER, slowUpload: 200 },
+      bodyMemory: 8 * MIB,
+      trustProxy: true,
+    });
+    const from = (client: string) => `X-Forwarded-For: ${client}\r\n`;
+    // Of 7 MiB for bodies in memory, an eighth is for small ones.
+    const form = await open(t, server);
+    form.send(post('/upload', 6.125 * MIB, from('10.0.0.1')));
+    form.send(Buffer.alloc(4 * MIB));
+    const small: RawConnection[] = [];
+    for (let n = 0; n < 7; n++) {
+      const connection = await open(t, server);
+      connection.send(post('/upload', 128 * 1024, from('10.0.0.2')));
+      connection.send(Buffer.alloc(n * 1_000 + 1));
+      small.push(connection);
+    }
+    while (server.bodies.used < 7 * MIB) await delay(5);
+    const note = await open(t, server);
+    note.send(`${post('/upload', 5, from('10.0.0.3'))}hello`);
+    t.equal((await note.response()).body.toString(), '5');
+    const { status, body } = await small[0]!.response();
+    t.match({ status, code: JSON.parse(body.toString()).code }, { status: 408, code: 'timeout' });
+    await small[0]!.closed;
+    for (const [n, connection] of small.slice(1).entries()) {
+      connection.send(Buffer.alloc(128 * 1024 - (n + 1) * 1_000 - 1));
+      t.equal((await connection.response()).body.toString(), String(128 * 1024), `${n + 1}`);
+    }
+    form.send(Buffer.alloc(2.125 * MIB));
+    t.equal((await form.response()).body.toString(), String(6.125 * MIB));
+  },
+);
+
+t.test('a slow upload keeps its memory as long as nobody else waits for it', async (t) => {
+  const server = await listen(t, operations, {
+    limits: { ...quick.limits, admission: 500, paceWindow: NEVER, slowUpload: 1 },
+    bodyMemory: 8 * MIB,
+    trustProxy: true,
+  });
+  const slow = await open(t, server);
+  slow.send(`${post('/upload', 6 * MIB, 'X-Forwarded-For: 10.0.0.1\r\n')}a`);
+  while (server.bodies.used < 6 * MIB) await delay(5);
+  const own = await open(t, server);
+  own.send(`${post('/upload', 5, 'X-Forwarded-For: 10.0.0.1\r\n')}hello`);
+  t.equal((await own.response()).status, 503, 'its client has its share');
+  slow.send(Buffer.alloc(6 * MIB - 1));
+  t.equal((await slow.response()).body.toString(), String(6 * MIB));
+});
+
 t.test('a body that stalls is refused, one that moves is not', async (t) => {
   const server = await listen(t, operations, { limits: { ...quick.limits, paceWindow: 10_000 } });
   const stalled = await open(t, server);

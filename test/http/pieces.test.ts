@@ -85,7 +85,7 @@ t.test('bytes that came before a client had to wait count no more once it may go
   const context = {
     memory: new BodyMemory({ total: 64 * MIB, maxWaitMs: 1_000 }),
     buffers: new BufferPool(MIB),
-    pace: { windowMs: 1_000, bytesPerSecond: 1_000 },
+    pace: { windowMs: 1_000, graceMs: 1_000, bytesPerSecond: 1_000 },
   };
   const upload = new Upload(socket as unknown as HttpResponse, 8 * MIB, 'client', context);
   const pieces = upload.stream(8 * MIB);
