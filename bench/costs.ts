@@ -1,12 +1,13 @@
 /**
- * What one small request may cost the others: the longest turn of the event loop while each of these is answered, which once took
- * 0.06 to 9 s. The first one is usual, to compare with.
+ * What one small request may cost the others: the most CPU time of a turn of the event loop while each of these is answered, which once
+ * took 0.06 to 9 s. The first one is usual, to compare with.
  *
- * `node bench/costs.ts --rounds 5 --against ../other-checkout`: how often each is sent, and another checkout of this project (with its
- * modules installed) whose service is measured as well.
+ * `node bench/costs.ts --rounds 5 --only tag --against ../other-checkout`: how often each is sent, a text that the names of what is
+ * measured must hold, and another checkout of this project (with its modules installed) whose service is measured as well.
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { FORM_TYPE, formOf } from './form-samples.ts';
 import { program, ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
 import { row } from './table.ts';
@@ -16,7 +17,11 @@ const WATCHED = { NODE_OPTIONS: `--import ${program('turn-watch.ts')}`, SERVICE_
 const TEXT_BYTES = 100_000;
 
 const { values: options } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, against: { type: 'string' } },
+  options: {
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string', default: '' },
+    against: { type: 'string' },
+  },
 });
 const rounds = Number(options.rounds);
 const dir = temporaryFolder('costs');
@@ -68,6 +73,16 @@ const REQUESTS: Readonly<Record<string, (url: string) => Promise<Send>>> = {
     const page = await posts(10, `${url}/names`, names.slice(0, TEXT_BYTES));
     return (n) => fetch(`${page}?before=zzzzzzzz.a${n}.md`);
   },
+  // Texts are rendered once, so each round has a feed and texts of its own.
+  'a page of 13,000 headings a note': async (url) => async (n) => {
+    const headings = (note: number) => `${n} ${note}\n${'# a\n'.repeat(13_000)}`;
+    return fetch(await posts(17, `${url}/headings-${n}`, headings));
+  },
+  'a page of 620 pictures a note, which came with it': async (url) => async (n) => {
+    const form = (note: number) =>
+      new Uint8Array(formOf(`${n} ${note}\n${'![](0.png)\n'.repeat(620)}`, { count: 10, bytes: 1_000 }));
+    return fetch(await posts(20, `${url}/pictures-${n}`, form, FORM_TYPE));
+  },
   'a page of empty JPEGs': async (url) => {
     const bytes = new Uint8Array(300_000);
     bytes.set([0xff, 0xd8, 0xff]);
@@ -106,20 +121,21 @@ const mains = { 'this checkout': program('../src/main.cjs') };
 if (options.against !== undefined)
   Object.assign(mains, { [options.against]: resolve(options.against, 'src/main.cjs') });
 for (const [n, [name, main]] of Object.entries(mains).entries()) {
-  console.log(`\n${name}: longest turn of the event loop in ms, of ${rounds} rounds\n`);
-  row('', ['shortest', 'median', 'longest']);
+  console.log(`\n${name}: CPU time of the dearest turn of the event loop in ms, of ${rounds} rounds\n`);
+  row('', ['least', 'median', 'most']);
   const server = await ServerProcess.startService(join(dir, `${n}`), WATCHED, main);
   for (const [what, prepare] of Object.entries(REQUESTS)) {
+    if (!what.includes(options.only)) continue;
     const send = await prepare(server.url);
-    const longest: number[] = [];
+    const turns: number[] = [];
     // The first round makes the service load what it needs.
     for (let round = 0; round <= rounds; round += 1) {
-      await longestTurn(server);
+      await mostCpu(server);
       const answer = await send(round);
       if (answer instanceof Response) await answer.arrayBuffer();
-      longest.push(await longestTurn(server));
+      turns.push(await mostCpu(server));
     }
-    const [, ...counted] = longest;
+    const [, ...counted] = turns;
     const columns = [Math.min(...counted), median(counted), Math.max(...counted)];
     row(
       what,
@@ -134,17 +150,24 @@ function post(url: string, type: string, body: string | Uint8Array<ArrayBuffer>)
   return fetch(url, { method: 'POST', headers, body });
 }
 
-/** Posts a text several times; returns the address of the page for readers. */
-async function posts(count: number, url: string, text: string): Promise<string> {
+/** Posts a body several times, or several ones; returns the address of the page for readers. */
+async function posts(
+  count: number,
+  url: string,
+  body: string | ((n: number) => string | Uint8Array<ArrayBuffer>),
+  type = 'text/markdown',
+): Promise<string> {
   let readUrl = '';
-  for (let n = 0; n < count; n += 1)
-    readUrl = ((await (await post(url, 'text/markdown', text)).json()) as { read_url: string }).read_url;
+  for (let n = 0; n < count; n += 1) {
+    const answer = await post(url, type, typeof body === 'string' ? body : body(n));
+    readUrl = ((await answer.json()) as { read_url: string }).read_url;
+  }
   return readUrl.replace('/feed.xml', '');
 }
 
 /** Since it was asked for last, in ms. */
-async function longestTurn(server: ServerProcess): Promise<number> {
-  const line = server.nextLine('longestTurn');
+async function mostCpu(server: ServerProcess): Promise<number> {
+  const line = server.nextLine('mostCpu');
   server.signal();
-  return (await line).longestTurn;
+  return (await line).mostCpu;
 }

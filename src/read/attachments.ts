@@ -4,7 +4,7 @@ import type { Note } from '../feeds/note.ts';
 import { filesUrl, fileUrl } from '../feeds/urls.ts';
 import { Refusal } from '../refusals.ts';
 import { PAGE_TEXT_BYTES, type Storage } from '../storage/storage.ts';
-import { pictureAddresses } from './note-text.ts';
+import { addressOf, pictureReferences } from './note-text.ts';
 import { picturesOf } from './picture-sizes.ts';
 import type { Renderer } from './renderer.ts';
 import type { ReadPlace } from './views/document.ts';
@@ -24,12 +24,12 @@ interface AttachmentParts {
 export class Attachments {
   readonly #parts: AttachmentParts;
   readonly #place: ReadPlace;
-  /** By picture. */
-  readonly #texts = new Map<Note, Note>();
+  /** By picture: the text that shows it, and where among its pictures. */
+  readonly #shown = new Map<Note, { readonly text: Note; readonly place: number }>();
   /** Texts that were loaded, by id; undefined if there is none. */
   readonly #loaded = new Map<NoteId, Note | undefined>();
-  /** By the text: the addresses of what its HTML shows. */
-  readonly #addresses = new Map<NoteId, readonly string[]>();
+  /** By the text: the references of the pictures that it shows. */
+  readonly #references = new Map<NoteId, readonly string[]>();
   /** Pictures that were looked at. */
   readonly #seen = new Set<NoteFile>();
   /** Total size of the texts that were loaded only to see which pictures they show, bytes. */
@@ -48,7 +48,7 @@ export class Attachments {
 
   /** The view is out of date as soon as one of these expires: pictures that texts show, and the texts. */
   get basis(): readonly Note[] {
-    return [...this.#texts].flat();
+    return [...this.#shown].flatMap(([picture, { text }]) => [picture, text]);
   }
 
   /**
@@ -71,8 +71,10 @@ export class Attachments {
       count += 1;
     }
     await this.#render(pictures.map(([, text]) => text));
-    for (const [picture, text] of pictures)
-      if (this.#placeIn(text, picture) !== -1) this.#texts.set(picture, text);
+    for (const [picture, text] of pictures) {
+      const place = this.#placeIn(text, picture);
+      if (place !== -1) this.#shown.set(picture, { text, place });
+    }
     return count;
   }
 
@@ -96,25 +98,25 @@ export class Attachments {
   forgetTexts(): void {
     this.#bytes = 0;
     this.#loaded.clear();
-    for (const [picture, text] of this.#texts) this.#texts.set(picture, { ...text, content: undefined });
+    for (const [picture, { text, place }] of this.#shown)
+      this.#shown.set(picture, { text: { ...text, content: undefined }, place });
   }
 
   /** The text that a picture came with and that shows it, if there is one. */
   textOf(picture: Note): Note | undefined {
-    return this.#texts.get(picture);
+    return this.#shown.get(picture)?.text;
   }
 
   /** The pictures that came with a text and that it shows, in the order in which it shows them. */
   picturesOf({ id }: Note): readonly Note[] {
-    const pictures: Note[] = [];
-    for (const [picture, text] of this.#texts) if (text.id === id) pictures.push(picture);
-    return pictures.sort((a, b) => this.#placeIn({ id }, a) - this.#placeIn({ id }, b));
+    const shown = [...this.#shown].filter(([, { text }]) => text.id === id);
+    return shown.sort(([, a], [, b]) => a.place - b.place).map(([picture]) => picture);
   }
 
   /** The notes, of which only pictures that their texts show say what they came with. */
   shown<N extends Note>(notes: readonly N[]): readonly N[] {
     return notes.map((note) =>
-      note.meta.attachedTo === undefined || this.#texts.has(note)
+      note.meta.attachedTo === undefined || this.#shown.has(note)
         ? note
         : { ...note, meta: { ...note.meta, attachedTo: undefined } },
     );
@@ -149,20 +151,24 @@ export class Attachments {
   }
 
   async #render(texts: readonly Note[]): Promise<void> {
-    const { base, readId } = this.#place;
-    const left = [...new Set(texts)].filter(({ id }) => !this.#addresses.has(id));
+    const left = [...new Set(texts)].filter(({ id }) => !this.#references.has(id));
     if (left.length === 0) return;
-    const { notes, isComplete } = await this.#parts.renderer.texts(left, readId);
+    const { notes, isComplete } = await this.#parts.renderer.texts(left, this.#place.readId);
     this.#isComplete &&= isComplete;
-    for (const { id, rendered } of notes)
-      this.#addresses.set(id, pictureAddresses(rendered!, filesUrl(base, readId)));
+    for (const { id, rendered } of notes) this.#references.set(id, pictureReferences(rendered!));
   }
 
   /** Where among its pictures a text shows this one; -1 if it does not. */
-  #placeIn({ id }: Pick<Note, 'id'>, picture: Note): number {
+  #placeIn({ id }: Note, picture: Note): number {
     const { base, readId } = this.#place;
-    const address = fileUrl(base, readId, noteFile(picture.id, picture.type));
-    return this.#addresses.get(id)?.indexOf(URL.parse(address)?.href ?? address) ?? -1;
+    const url = fileUrl(base, readId, noteFile(picture.id, picture.type));
+    const address = URL.parse(url)?.href ?? url;
+    const name = address.slice(address.lastIndexOf('/'));
+    const folder = filesUrl(base, readId);
+    const isShown = (reference: string) =>
+      // Parsing an address takes longer, and a text may refer to thousands of pictures.
+      `/${reference}`.endsWith(name) && addressOf(reference, folder) === address;
+    return this.#references.get(id)!.findIndex(isShown);
   }
 }
 

@@ -11,20 +11,25 @@ import {
 } from './markdown-parser.ts';
 import { escapeHtml, escapeMarkup, withoutForbidden } from './markup.ts';
 import {
-  type BackLinks,
+  BackLinks,
   exactText,
+  footnoteItem,
+  footnoteReference,
+  heading,
+  htmlOf,
+  image,
   isAbsolute,
+  link,
   type Part,
-  pictureEnd,
   REFERENCE_LENGTH,
   type Rendered,
   shownText,
-  TAGS,
+  tag,
 } from './note-text.ts';
 import { firstTitle, titleOf, titlesOnLoop } from './note-title.ts';
 import { isPicture, picturePlaces } from './picture-places.ts';
 
-/** The most parts of a note, because they are copied from thread to thread one by one. A heading makes four, a cell up to three. */
+/** The most parts of a note, because the event loop places those of a preview. A heading makes four, a cell up to three. */
 const MAX_PARTS = 60_000;
 /** Where the title of a text that is not rendered is looked for, in UTF-16 units. */
 const MAX_TITLE_TEXT = 4_096;
@@ -57,7 +62,7 @@ export function renderNote(markdown: Uint8Array, limit: CpuLimit): Rendered | un
     const { parts, text, pictures } = new NoteHtml(blocks, RIGHT_TO_LEFT.test(prepared));
     return {
       title,
-      html: parts.map((part) => (typeof part === 'string' ? withoutForbidden(part) : part)),
+      ...htmlOf(parts),
       excerpt: excerpt(text),
       pictures: pictures.size > 0 ? picturePlaces(blocks, pictures, exactText(markdown)) : [],
     };
@@ -87,7 +92,7 @@ export function unrendered(markdown: Uint8Array, title = titlesOnLoop([markdown]
   const text = shownText(markdown);
   return {
     title: title ?? firstTitle(text.trimStart().slice(0, MAX_TITLE_TEXT).split('\n')),
-    html: [TAGS.pre, `${escapeHtml(text)}</pre>`],
+    ...htmlOf([tag('pre'), `${escapeHtml(text)}</pre>`]),
     excerpt: excerpt(text),
     pictures: [],
   };
@@ -146,7 +151,7 @@ class NoteHtml {
         this.#emitText(token.text);
         break;
       case 'html':
-        if (token.block) this.#block('<p', 'p', token.text);
+        if (token.block) this.#block('<p', '</p>', token.text);
         else this.#emitText(token.text);
         break;
       case 'strong':
@@ -173,14 +178,14 @@ class NoteHtml {
         this.#footnoteReference(token);
         break;
       case 'paragraph':
-        this.#block('<p', 'p', token.tokens);
+        this.#block('<p', '</p>', token.tokens);
         break;
       case 'heading':
-        this.#block(token.depth, -token.depth, token.tokens);
+        this.#block(heading(token.depth), heading(-token.depth), token.tokens);
         break;
       case 'code': {
         const [, language] = LANGUAGE.exec(token.lang?.toLowerCase() ?? '') ?? [];
-        this.parts.push(TAGS.pre);
+        this.parts.push(tag('pre'));
         this.#text += '\n';
         this.#element(
           'code',
@@ -191,16 +196,16 @@ class NoteHtml {
         break;
       }
       case 'blockquote':
-        this.#block('<blockquote', 'blockquote', token.tokens, '\n');
+        this.#block('<blockquote', '</blockquote>', token.tokens, '\n');
         break;
       case 'list': {
         const start = token.ordered && token.start !== 1 ? String(token.start) : undefined;
         const name = token.ordered ? 'ol' : 'ul';
-        this.#block(`<${name}${attribute('start', start)}`, name, token.items, '\n');
+        this.#block(`<${name}${attribute('start', start)}`, `</${name}>`, token.items, '\n');
         break;
       }
       case 'list_item':
-        this.#block(token.task ? TAGS.task : '<li', 'li', token.tokens);
+        this.#block(token.task ? tag('task') : '<li', '</li>', token.tokens);
         break;
       case 'table':
         this.#table(token);
@@ -238,17 +243,16 @@ class NoteHtml {
   }
 
   /**
-   * @param tag its start without `>`
-   * @param name its name, or minus the level of a heading
+   * @param begin its start tag without `>`
+   * @param end its end tag
    */
-  #block(tag: Part, name: string | number, content: string | readonly Token[], start = ''): void {
-    this.#emitPart(tag);
+  #block(begin: Part, end: Part, content: string | readonly Token[], start = ''): void {
+    this.#emitPart(begin);
     this.#openBlock();
     this.#emit(`>${start}`);
     this.#children(content);
     this.#closeBlock();
-    if (typeof name === 'number') this.parts.push(name);
-    else this.#emit(`</${name}>`);
+    this.#emitPart(end);
     this.#emit('\n', '\n');
   }
 
@@ -257,7 +261,7 @@ class NoteHtml {
     this.#text += '\n';
     if (this.#open.length === 0) return;
     this.#open.push({ place: this.parts.length, direction: undefined });
-    this.parts.push(TAGS.sameDirection);
+    this.parts.push(tag('sameDirection'));
   }
 
   #closeBlock(): void {
@@ -272,7 +276,7 @@ class NoteHtml {
     const first = this.#open.findIndex((block) => block.direction === undefined);
     const { place } = this.#open[first]!;
     // The page gives the note the direction of its first letter.
-    if (first > 0 && this.#open[first - 1]!.direction !== direction) this.parts[place] = TAGS[direction];
+    if (first > 0 && this.#open[first - 1]!.direction !== direction) this.parts[place] = tag(direction);
     for (const block of this.#open.slice(first)) block.direction = direction;
   }
 
@@ -286,9 +290,9 @@ class NoteHtml {
   }
 
   #table({ header, rows }: Tokens.Table): void {
-    this.parts.push(TAGS.table);
+    this.parts.push(tag('table'));
     this.#openBlock();
-    this.parts.push(TAGS.tableStart);
+    this.parts.push(tag('tableStart'));
     this.#emit('\n<thead>\n');
     this.#row(header);
     this.#emit('</thead>\n');
@@ -296,7 +300,7 @@ class NoteHtml {
     for (const row of rows) this.#row(row);
     if (rows.length > 0) this.#emit('</tbody>');
     this.#closeBlock();
-    this.parts.push(TAGS.tableEnd);
+    this.parts.push(tag('tableEnd'));
     this.#emit('\n');
   }
 
@@ -305,57 +309,56 @@ class NoteHtml {
     for (const { header, align, tokens } of cells) {
       const name = header ? 'th' : 'td';
       this.#emit(`<${name}`);
-      this.#block(align ? TAGS[align] : '', name, tokens);
+      this.#block(align ? tag(align) : '', `</${name}>`, tokens);
     }
     this.#emit('</tr>\n');
   }
 
-  #link(link: Tokens.Link): void {
-    const reference = this.#reference(link, LINK_SCHEMES);
+  #link(token: Tokens.Link): void {
+    const reference = this.#reference(token, LINK_SCHEMES);
     if (reference === undefined) this.#emit('<a');
     else if (isAbsolute(reference)) {
-      this.parts.push(TAGS.link);
+      this.parts.push(tag('link'));
       this.#emit(attribute('href', reference));
-    } else this.parts.push(TAGS.link, { link: reference });
-    this.#emit(`${titleAttribute(link)}>`);
+    } else this.parts.push(tag('link'), link(reference));
+    this.#emit(`${titleAttribute(token)}>`);
     this.#isInLink = true;
-    this.#children(link.autolink ? link.text : link.tokens);
+    this.#children(token.autolink ? token.text : token.tokens);
     this.#isInLink = false;
     this.#emit('</a>');
   }
 
-  #picture(image: Tokens.Image): void {
-    const alt = inlineText(image.tokens);
-    const part = { picture: this.#reference(image, PICTURE_SCHEMES), isInLink: this.#isInLink };
-    this.parts.push(part);
-    if (alt.trim() === '') this.parts.push(TAGS.noAlt);
+  #picture(token: Tokens.Image): void {
+    const alt = inlineText(token.tokens);
+    const reference = this.#reference(token, PICTURE_SCHEMES);
+    this.parts.push(reference === undefined ? tag('noPicture') : image(reference, this.#isInLink));
+    if (alt.trim() === '') this.parts.push(tag('noAlt'));
     else this.#emit(attribute('alt', alt), ` ${alt} `);
-    this.#emit(titleAttribute(image));
-    this.#emitPart(pictureEnd(part));
+    this.#emit(titleAttribute(token));
+    this.#emitPart(reference === undefined || this.#isInLink ? ' />' : tag('linkedPictureEnd'));
   }
 
   #footnoteReference({ definition }: FootnoteReference): void {
     addCharacters(REFERENCE_LENGTH);
     const known = this.#footnotes.get(definition);
-    const backLinks = known ?? { footnote: this.#footnotes.size + 1, backLinks: 0 };
+    const backLinks = known ?? new BackLinks(this.#footnotes.size + 1);
     this.#footnotes.set(definition, backLinks);
     const { footnote } = backLinks;
     // HTML allows no link in a link.
     if (this.#isInLink) this.#emit(`<sup>${footnote}</sup>`);
     else {
-      backLinks.backLinks += 1;
-      this.parts.push({ footnote, reference: backLinks.backLinks });
+      backLinks.count += 1;
+      this.parts.push(footnoteReference(footnote, backLinks.count));
     }
   }
 
   /** In the order of their first references; a footnote may refer to others. */
   #writeFootnotes(): void {
-    this.parts.push(TAGS.footnotes);
+    this.parts.push(tag('footnotes'));
     for (const [{ blocks }, backLinks] of this.#footnotes) {
-      const { footnote } = backLinks;
       const last = blocks.findLastIndex(({ type }) => type !== 'space');
       const end = blocks[last]?.type === 'paragraph' ? (blocks[last] as Tokens.Paragraph) : undefined;
-      this.parts.push({ footnote });
+      this.parts.push(footnoteItem(backLinks.footnote));
       this.#openBlock();
       this.#emit('>');
       this.#children(end ? blocks.slice(0, last) : blocks);
@@ -367,7 +370,7 @@ class NoteHtml {
       this.#emit(end ? '</p></li>\n' : '</li>\n');
       this.#closeBlock();
     }
-    this.parts.push(TAGS.footnotesEnd);
+    this.parts.push(tag('footnotesEnd'));
   }
 
   /** The percent-encoded address, as written if it is absolute; undefined unless its scheme is one of these. */

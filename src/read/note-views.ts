@@ -85,6 +85,8 @@ export class NoteViews {
   }
 }
 
+const NOT_RENDERED = { html: '', htmlLength: 0, excerpt: '', pictures: [] };
+
 /** Pages of what a search has found show titles and pieces, so their texts need not be rendered. */
 function isPageOfHits({ view, document }: FeedTask): boolean {
   return (view === 'read-page' || view === 'feed-page') && document.search?.q !== undefined;
@@ -92,7 +94,7 @@ function isPageOfHits({ view, document }: FeedTask): boolean {
 
 function withTitleAlone(note: TitledNote): ViewNote {
   if (note.content === undefined) return { ...note, rendered: undefined };
-  return { ...note, rendered: { title: note.rendered?.title ?? '', html: [], excerpt: '', pictures: [] } };
+  return { ...note, rendered: { ...NOT_RENDERED, title: note.rendered?.title ?? '' } };
 }
 
 /** An empty feed has no date: it must look like a read id that nobody has. */

@@ -7,7 +7,7 @@ import { Refusal } from '../refusals.ts';
 import { KeyedLimit } from '../worker-pool.ts';
 import { type Lane, NO_LIMIT, REMEMBERED_SLOW, type RenderingPools, runLane, runTask } from './lanes.ts';
 import { unrendered } from './note-html.ts';
-import { htmlLength, type Rendered } from './note-text.ts';
+import type { Rendered } from './note-text.ts';
 import { titlesOnLoop } from './note-title.ts';
 import { renderOnLoop } from './render-on-loop.ts';
 import {
@@ -113,8 +113,7 @@ export class Renderer {
     this.#rendered = new LRUCache({
       maxSize: Math.max(1, keepBytes),
       sizeCalculation: (rendered, key) =>
-        2 * (htmlLength(rendered) + rendered.title.length + rendered.excerpt.length + key.length) +
-        32 * rendered.html.length +
+        2 * (rendered.html.length + rendered.title.length + rendered.excerpt.length + key.length) +
         8 * rendered.pictures.length +
         200,
     });

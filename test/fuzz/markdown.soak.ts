@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Page as BrowserPage } from 'playwright-core';
 import t from 'tap';
 import type { RenderingPools } from '../../src/read/lanes.ts';
-import { placedHtml, TAGS } from '../../src/read/note-text.ts';
+import { placedHtml } from '../../src/read/note-text.ts';
 import { Renderer } from '../../src/read/renderer.ts';
 import { WorkerPool } from '../../src/worker-pool.ts';
 import { startBrowser, visit } from '../support/browser.ts';
@@ -103,8 +103,7 @@ async function check(
   for (const [n, { rendered }] of all.slice(1).entries()) {
     const text = texts[n]!;
     if (rendered === undefined) throw new Error(`not rendered: ${shown(text)}`);
-    // What comes from a thread is a copy.
-    const isText = rendered.html[0] === TAGS.pre;
+    const isText = /^<pre>(?!<code)/.test(placedHtml(rendered, BASE));
     if (isText) counts.asText += 1;
     const atOnce = work[n]!.rendered;
     if (atOnce !== undefined) counts.atOnce += 1;

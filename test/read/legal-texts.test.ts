@@ -14,7 +14,7 @@ t.test('a text whose thread died is rendered at the next request, and then kept'
     run: async () => {
       tasks += 1;
       if (tasks === 1) throw new Error('The thread died.');
-      return { rendered: [{ title: '', html: ['<p>rendered</p>'], excerpt: '', pictures: [] }] };
+      return { rendered: [{ title: '', html: '<p>rendered</p>', htmlLength: 0, excerpt: '', pictures: [] }] };
     },
   } as unknown as WorkerPool;
   const pools: RenderingPools = { parsing: pool, slowParsing: pool, slowestParsing: pool };

@@ -85,6 +85,15 @@ t.test('a block that is written in the other direction says so in pages', async 
   t.notMatch(shown('one\n\n> two'), 'dir=');
 });
 
+t.test('a note cannot write a mark for what depends on the view', async (t) => {
+  const marks = ['\0<pre\0', '\0#1\0', '\0[javascript:a\0', '\0!\x01javascript:a\0', '\0~1 9999\0'];
+  for (const mark of marks)
+    for (const around of ['$', '`$`', '![$]($ "$")', '[$](<$>)', '```$\n$\n```', '[^$]\n\n[^$]: $']) {
+      const written = around.replaceAll('$', () => mark);
+      t.equal(shown(written), shown(written.replaceAll(/[\0\x01]/g, '')), JSON.stringify(written));
+    }
+});
+
 t.test('nothing else is changed', async (t) => {
   const own =
     / (?:rel="noreferrer noopener nofollow"|loading="lazy" decoding="async" referrerpolicy="no-referrer"|tabindex="0"|class="task"|dir="..."|alt="Picture without a description")/g;

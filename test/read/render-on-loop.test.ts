@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { Tokenizer } from 'marked';
 import t from 'tap';
-import { htmlLength } from '../../src/read/note-text.ts';
 import { renderOnLoop } from '../../src/read/render-on-loop.ts';
 import { MARKS, MAX_LENGTH } from '../support/fuzz/short-texts.ts';
 
@@ -101,7 +100,7 @@ t.test('whatever is rendered at once takes the parser few attempts, and stays sm
     fc.property(shortText, (text) => {
       let length = 0;
       const count = attempts(() => {
-        for (const rendered of renderOnLoop([bytes(text)])) length = htmlLength(rendered);
+        for (const rendered of renderOnLoop([bytes(text)])) length = rendered.htmlLength;
       });
       most = Math.max(most, count / (text.length + 1));
       return count <= 40 * (text.length + 10) && length <= 100_000;

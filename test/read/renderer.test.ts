@@ -48,7 +48,8 @@ function heldPools(): { pools: RenderingPools; tasks: HeldTask[] } {
 
 const asRendered = (html: string): Rendered => ({
   title: 'title',
-  html: [html],
+  html,
+  htmlLength: html.length,
   excerpt: '',
   pictures: [],
 });

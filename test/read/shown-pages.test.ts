@@ -7,6 +7,7 @@ import { type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
 import type { Note } from '../../src/feeds/note.ts';
 import { decodeCursor, type Position } from '../../src/feeds/order.ts';
 import { Attachments } from '../../src/read/attachments.ts';
+import { htmlOf, image } from '../../src/read/note-text.ts';
 import type { Renderer } from '../../src/read/renderer.ts';
 import { shownFrom, shownNeighbours } from '../../src/read/shown-pages.ts';
 import { PAGE_TEXT_BYTES, type PageQuery, type Storage } from '../../src/storage/storage.ts';
@@ -78,8 +79,8 @@ const renderer: Pick<Renderer, 'texts'> = {
   texts: async (notes) => ({
     notes: notes.map((note) => {
       const pictures = `${Buffer.from(note.content!)}`.trim().split(' ');
-      const html = pictures.map((picture) => ({ picture, isLink: false }));
-      return { ...note, rendered: { title: '', html, excerpt: '', pictures: [] } };
+      const html = htmlOf(pictures.map((picture) => image(picture, false)));
+      return { ...note, rendered: { ...html, title: '', excerpt: '', pictures: [] } };
     }),
     isComplete: true,
   }),

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { jsonLine } from '../../http/answer.ts';
 import { COMPRESS_MIN_BYTES, type Coding } from '../../http/representation.ts';
 import { compress } from '../compress.ts';
-import { htmlLength } from '../note-text.ts';
 import type { FeedDocument, TitledNote, ViewNote } from './document.ts';
 import { jsonFeed } from './json-feed.ts';
 import {
@@ -105,7 +104,7 @@ export function compose({ view, document }: ComposeTask, coding?: Coding): Compo
 export function textLength({ document: { notes } }: ComposeTask): number {
   let length = 0;
   for (const { content, rendered } of notes as readonly (TitledNote | ViewNote)[])
-    length += (rendered && 'html' in rendered ? htmlLength(rendered) : 0) + (content?.length ?? 0);
+    length += (rendered && 'html' in rendered ? rendered.htmlLength : 0) + (content?.length ?? 0);
   return length;
 }
 

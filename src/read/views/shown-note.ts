@@ -4,15 +4,7 @@ import type { Note } from '../../feeds/note.ts';
 import { mediaType, NOTE_TYPES } from '../../feeds/note-types.ts';
 import { cutTitle, shownOneLine } from '../../feeds/text.ts';
 import { filesUrl, fileUrl } from '../../feeds/urls.ts';
-import {
-  exactText,
-  firstPicture,
-  type Page,
-  pictureAlt,
-  pictureEnd,
-  placedHtml,
-  type Rendered,
-} from '../note-text.ts';
+import { exactText, firstPicture, type Page, pictureHtml, placedHtml } from '../note-text.ts';
 import { withBaseAt } from '../picture-places.ts';
 import type { FeedDocument, ReadPlace, TitledNote, ViewNote } from './document.ts';
 
@@ -56,12 +48,14 @@ export function noteExcerpt({ rendered, meta }: ViewNote): string {
  */
 export function noteHtml(note: ViewNote, place: ReadPlace, page?: Page): string {
   const files = isReadId(place.readId) ? filesUrl(place.base, place.readId) : undefined;
-  return placedHtml(shown(note, place), files, page);
+  if (note.rendered !== undefined) return placedHtml(note.rendered, files, page);
+  return pictureHtml(ownUrl(note, place), note.meta, files, page);
 }
 
 /** The address of the first picture that the note shows. */
 export function notePicture(note: ViewNote, place: ReadPlace): string | undefined {
-  return firstPicture(shown(note, place), filesUrl(place.base, place.readId));
+  if (note.rendered === undefined) return ownUrl(note, place);
+  return firstPicture(note.rendered, filesUrl(place.base, place.readId));
 }
 
 /** The files that belong to a note: a picture's own, and the pictures that came with a text. */
@@ -80,8 +74,7 @@ export function picture(
   };
 }
 
-function shown(note: ViewNote, place: ReadPlace): Pick<Rendered, 'html'> {
-  if (note.rendered !== undefined) return note.rendered;
-  const image = { picture: isReadId(place.readId) ? picture(note, place).url : undefined };
-  return { html: ['<p>', image, pictureAlt(note.meta), pictureEnd(image), '</p>'] };
+/** Of a picture; undefined in a feed without a read link. */
+function ownUrl(note: Note, place: ReadPlace): string | undefined {
+  return isReadId(place.readId) ? picture(note, place).url : undefined;
 }
