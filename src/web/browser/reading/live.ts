@@ -46,9 +46,11 @@ class Live {
   readonly #header = new Part(find(document, 'header.feed'));
   /** The event stream; undefined while the page is hidden. */
   #stream: EventSource | undefined;
-  /** The last refresh failed. */
+  /** The version that the stream told of last; undefined while nothing was told since it opened. */
+  #told: string | undefined;
+  /** The last refresh failed, or brought another version than the stream has told of. */
   #isStale = false;
-  /** How long after the next failed refresh it is tried again, ms. */
+  /** How long after the next such refresh it is tried again, ms. */
   #retryMs = RETRY_MS;
   #refreshing: Promise<void> | undefined;
   #takesNew = false;
@@ -107,14 +109,21 @@ class Live {
       if (this.#isStale) void this.refresh(false);
       else this.#setReached(true);
     });
+    // What is told while there is no stream is not known.
+    this.#stream.addEventListener('error', () => {
+      this.#told = undefined;
+    });
     this.#stream.addEventListener('changed', ({ lastEventId }) => {
+      this.#told = lastEventId;
       if (lastEventId !== this.#list.element.dataset.version) void this.refresh(false);
+      else this.#isStale = false;
     });
   }
 
   #stop(): void {
     this.#stream?.close();
     this.#stream = undefined;
+    this.#told = undefined;
   }
 
   async #fetch(): Promise<void> {
@@ -122,10 +131,12 @@ class Live {
     this.#takesNew = false;
     const { page } = await freshPage();
     const fresh = page?.querySelector<HTMLElement>('#notes');
-    this.#isStale = !fresh;
-    this.#setReached(!this.#isStale);
-    if (!page || !fresh) return this.#retryLater();
-    this.#retryMs = RETRY_MS;
+    this.#setReached(fresh != null);
+    // A container that has not heard of the change yet, or a cache in front, gives the page as it was.
+    this.#isStale = !fresh || fresh.dataset.version !== (this.#told ?? fresh.dataset.version);
+    if (this.#isStale) this.#retryLater();
+    else this.#retryMs = RETRY_MS;
+    if (!page || !fresh) return;
     if (!takesNew && fresh.dataset.version === this.#list.element.dataset.version) return;
     document.title = page.title;
     this.#header.follow(page);
@@ -135,7 +146,7 @@ class Live {
       showFeedMade(page.querySelector<HTMLElement>('#compose')?.dataset.identity);
   }
 
-  /** An open stream tells a change once, so a refresh that failed would leave the page as it was until the next poll. */
+  /** An open stream tells a change once, so the page would stay as it was until the next change. */
   #retryLater(): void {
     if (this.#retryMs >= POLL_MS) return;
     const retry = () => {
