@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { NOSNIFF } from '../http/answer.ts';
 import { compressOnce, Representation } from '../http/representation.ts';
-import type { Bundles, ScriptName } from './bundle.ts';
+import type { Bundles, ScriptName, StyleName } from './bundle.ts';
 
 const TYPES = {
   css: 'text/css; charset=utf-8',
@@ -16,7 +16,7 @@ const TYPES = {
 /** Files of `assets/`. */
 const FILES = ['icon.svg', 'icon-192.png', 'icon-512.png', 'favicon.ico'] as const;
 
-export type AssetName = (typeof FILES)[number] | 'style.css' | `${ScriptName}.js`;
+export type AssetName = (typeof FILES)[number] | StyleName | `${ScriptName}.js`;
 
 /** In the copy of the sources (`plain-sources.cjs`): what is bundled already. */
 const BUNDLED = new URL('bundles.json', import.meta.url);

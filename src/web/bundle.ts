@@ -1,10 +1,15 @@
+import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import * as esbuild from 'esbuild';
 
 /** The scripts that pages start, each a module of `browser/`. */
 const SCRIPTS = ['feed', 'note', 'read', 'settings', 'start', 'copy', 'leave', 'reachable'] as const;
 
+/** The styles of all pages, and those of some. */
+const STYLES = ['style.css', 'settings-page.css', 'start-page.css'] as const;
+
 export type ScriptName = (typeof SCRIPTS)[number];
+export type StyleName = (typeof STYLES)[number];
 
 /** Scripts and styles as pages load them. */
 export interface Bundles {
@@ -32,7 +37,8 @@ const BUNDLING = {
 /** Bundles scripts and styles, which takes about 0.1 s and writes no files. */
 export async function bundleAll(): Promise<Bundles> {
   const files: Record<string, string> = {};
-  const sources = ['styles/style.css', ...SCRIPTS.map((name) => `browser/${name}${EXTENSION}`)];
+  const styles = STYLES.map((name) => `styles/${name}`);
+  const sources = [...styles, ...SCRIPTS.map((name) => `browser/${name}${EXTENSION}`)];
   try {
     const languages = bundle(`browser/reading/languages${EXTENSION}`, files);
     const entries = await Promise.all(
@@ -62,7 +68,7 @@ async function bundle(
     chunkNames: '[name]-[hash]',
     splitting: true,
     format: 'esm',
-    plugins: languages ? [importing(languages)] : [],
+    plugins: [...(languages ? [importing(languages)] : []), COLOURS_OF_OLDER_BROWSERS],
     ...BUNDLING,
   });
   for (const { path, text } of outputFiles) files[basename(path)] = text;
@@ -83,6 +89,27 @@ function importing(languages: Promise<string>): esbuild.Plugin {
     setup: ({ onResolve }) => onResolve({ filter: /\/languages\.[jt]s$/ }, resolve),
   };
 }
+
+/** A token with a value for light and one for dark. */
+const LIGHT_DARK = /(--[\w-]+): light-dark\((.+?), .+?\);/g;
+
+/**
+ * Gives browsers without `light-dark()`, as before 2024, the light colours: the phones that ended with iOS 16 are among them. There a
+ * property that uses such a token would be unset, so menus and messages would have no ground, and fields no border.
+ */
+const COLOURS_OF_OLDER_BROWSERS: esbuild.Plugin = {
+  name: 'colours of older browsers',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/tokens\.css$/ }, async ({ path }) => {
+      const tokens = await readFile(path, 'utf8');
+      const light = Array.from(tokens.matchAll(LIGHT_DARK), ([, name, value]) => `${name}: ${value};`).join(
+        '',
+      );
+      const contents = `${tokens}@supports not (color: light-dark(#000, #000)) { :root { color-scheme: light; ${light} } }`;
+      return { contents, loader: 'css' };
+    });
+  },
+};
 
 /** Builds the service worker as one classic script, because not all browsers can load a module as a service worker. */
 async function bundleWorker(): Promise<string> {

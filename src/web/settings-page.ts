@@ -66,6 +66,7 @@ export function settingsPage(site: Site, settings: SettingsPage): string {
   const isUnnamed = saved !== undefined && !Object.hasOwn(contents, saved);
   return page(site, {
     title: 'Settings',
+    head: html`<link rel="stylesheet" href="${site.assets['settings-page.css']}">`,
     navigation: html`<nav aria-label="This feed"><a href="${path}">Back to the feed</a></nav>`,
     main: html`<h1>Settings</h1>
 ${isUnnamed && doneLine('Saved.')}

@@ -29,7 +29,8 @@ export function startPage(
   return page(site, {
     title: site.title,
     isListed: true,
-    head: html`<script type="module" blocking="render" src="${site.assets['start.js']}"></script>`,
+    head: html`<link rel="stylesheet" href="${site.assets['start-page.css']}">
+<script type="module" blocking="render" src="${site.assets['start.js']}"></script>`,
     main: html`${isDeleted && html`<p class="done" role="status">The feed is deleted.</p>`}
 ${
   isShared
