@@ -1,7 +1,7 @@
 import type { FeedName } from '../feeds/names.ts';
 import type { SignInError } from '../sign-in/sign-in.ts';
 import { copyableCurl, field } from './forms.ts';
-import { type Child, html } from './html.ts';
+import { type Child, type Html, html } from './html.ts';
 import { PAGE_FIELDS, page, script, soleCard } from './page.ts';
 import type { Site } from './site.ts';
 import { wordsFor } from './words.ts';
@@ -62,9 +62,19 @@ function passwordForm(site: Site, next: string, problem: string | undefined): Ch
   return html`${!isOnly && html`<p class="or">or</p>`}
 <form method="post" action="${site.root}/api/login">
 <input type="hidden" name="next" value="${next}">
-${field({ name: 'password', label: 'Password of this instance', password: 'current', problem, isFirst: isOnly })}
+${instancePassword(problem, isOnly)}
 <p class="actions"><button${isOnly && html` class="primary"`}>Log in</button></p>
 </form>`;
+}
+
+function instancePassword(problem: string | undefined, isFirst: boolean): Html {
+  return field({
+    name: 'password',
+    label: 'Password of this instance',
+    password: 'current',
+    problem,
+    isFirst,
+  });
 }
 
 const SIGN_IN_ERRORS: Readonly<Record<SignInError, (label: string) => string>> = {
@@ -169,13 +179,7 @@ ${mustLogIn && site.providers.length > 0 && site.hasPassword && html`<p class="o
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
 ${
   mustLogIn && site.hasPassword
-    ? field({
-        name: 'password',
-        label: 'Password of this instance',
-        password: 'current',
-        problem,
-        isFirst: true,
-      })
+    ? instancePassword(problem, true)
     : problem !== undefined && html`<p class="error" role="alert">${problem}</p>`
 }
 <p class="actions choice">${(!mustLogIn || site.hasPassword) && html`<button${!(mustLogIn && site.providers.length > 0) && html` class="primary"`}>Allow</button>`} <button name="deny" value="1" formnovalidate>Deny</button></p>

@@ -1,5 +1,6 @@
 import { closest } from '../page/elements.ts';
 import { isComposed } from '../page/keys.ts';
+import { UNREACHED } from '../page/send.ts';
 import { toast } from '../page/toast.ts';
 import type { Box } from './box.ts';
 
@@ -92,7 +93,7 @@ async function compose(form: HTMLFormElement): Promise<Box | undefined> {
 }
 
 function cannotLoad(): void {
-  toast('The service cannot be reached. Please try again.');
+  toast(UNREACHED);
 }
 
 /** Runs once the page is loaded and the browser is idle, so that it delays nothing that people see. */
