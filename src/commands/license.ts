@@ -3,6 +3,7 @@ import { readSome } from '../config.ts';
 import { newKeyPair, privateKeyIn, publicKeyOf } from '../licenses/keys.ts';
 import { endOf, issueLicense, Licenses } from '../licenses/licenses.ts';
 import type { Environment } from '../setting.ts';
+import { errorCode } from '../system-errors.ts';
 import { type Command, type Options, WrongArguments } from './command.ts';
 
 const HELP = `npm run license -- keygen [--key <file>]
@@ -39,7 +40,7 @@ function keygen({ key: file = KEY_FILE }: Options): number {
   try {
     makeFile(file, privateKey);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code === 'EEXIST') throw new Error(`${file} is there already: a key is never written over.`);
     throw new Error(`${file} cannot be written (${code}).`);
   }
@@ -92,7 +93,7 @@ function privateKeyFrom(file: string) {
   try {
     mode = statSync(file).mode;
   } catch (error) {
-    throw new Error(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new Error(`${file} cannot be read (${errorCode(error)}).`);
   }
   if ((mode & 0o777) !== 0o600)
     throw new Error(`${file} must be readable by its owner only: chmod 600 ${file}`);
