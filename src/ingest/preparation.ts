@@ -100,7 +100,7 @@ export class Preparation {
     const inspection = await inspectPicture(this.#parts.checks, bytes);
     if (inspection.type === type) return inspection;
     const refusal = new Refusal('unsupported_type', wrongFormat(bytes, typeName(type)));
-    throw isForm ? withBlame(meta.name ?? '', refusal) : refusal;
+    throw isForm ? withBlame(meta.name, refusal) : refusal;
   }
 
   /** Refuses pictures that the operator has blocked. It has to run before a picture is put into an image store. */
