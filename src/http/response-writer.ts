@@ -54,15 +54,21 @@ export class ResponseWriter implements SlowReader {
     this.#startedAt = startedAt;
   }
 
-  /** Sends the handler's answer. Call it before the binding's request handler returns. */
+  /** Sends the answer of a handler, or of its error. Call it before the binding's request handler returns. */
+  respond(handle: () => Answer | Promise<Answer>): void {
+    let answer: Answer | Promise<Answer>;
+    try {
+      answer = handle();
+    } catch (cause) {
+      answer = this.#failure(cause);
+    }
+    this.run(answer);
+  }
+
+  /** As `respond`, for what the handler has returned. */
   run(answer: Answer | Promise<Answer>): void {
     if (answer instanceof Promise) this.#await(answer);
     else this.#respond(answer);
-  }
-
-  /** As `run`, for an error of the handler. */
-  fail(cause: unknown): void {
-    this.#respond(this.#failure(cause));
   }
 
   /** Checks the limits for slow clients. Call it about every second. */

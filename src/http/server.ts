@@ -10,6 +10,7 @@ import { headers } from './headers.ts';
 import { portProblem } from './ports.ts';
 import { ResponseWriter } from './response-writer.ts';
 import { Router } from './router.ts';
+import { ClientGone } from './upload.ts';
 import { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedApp, uws } from './uws.ts';
 
 const ANSWER_MEMORY_BYTES = 128 * 1024 * 1024;
@@ -22,6 +23,8 @@ const SHARED_PORT = 0;
 const QUIET_TURN = 0.05;
 /** How long a drain waits for a quiet turn, ms. */
 const QUIET_LIMIT = 1_000;
+/** How long requests are handled in a turn of the event loop as they come, ms. */
+const LONG_TURN = 20;
 
 export interface ServerOptions
   extends Pick<ServerContext, 'observe' | 'observeErrors' | 'refuse' | 'trustProxy'> {
@@ -52,6 +55,8 @@ export class HttpServer {
   readonly #timer: NodeJS.Timeout;
   #socket: ListenSocket | undefined;
   #isClosing = false;
+  /** When the first request of this turn of the event loop came, in `performance.now()` time. */
+  #turnBegan: number | undefined;
 
   private constructor(options: ServerOptions) {
     const { publicUrl, trustProxy, bodyMemory, observe, observeErrors, refuse } = options;
@@ -174,21 +179,37 @@ export class HttpServer {
     const startedAt = performance.now();
     const exchange = new Exchange(res, req, this.#context);
     let operation: Operation | undefined;
-    let answer: Answer | Promise<Answer> | undefined;
-    let failure: unknown;
+    let handle: () => Answer | Promise<Answer>;
     try {
       exchange.openUpload();
       const method = exchange.isHead ? 'GET' : exchange.method;
       const match = this.#router.match(method, exchange.path);
       operation = match.route;
       exchange.parameters = match.parameters;
-      answer = operation === undefined ? this.#unrouted(exchange, match.allow) : operation.handle(exchange);
+      handle = () =>
+        match.route === undefined ? this.#unrouted(exchange, match.allow) : match.route.handle(exchange);
     } catch (cause) {
-      failure = cause;
+      handle = () => {
+        throw cause;
+      };
     }
     const response = new ResponseWriter(this.#context, res, exchange, operation, startedAt);
-    if (answer === undefined) response.fail(failure);
-    else response.run(answer);
+    if (this.#isLongTurn(startedAt)) response.run(inNextTurn(exchange, handle));
+    else response.respond(handle);
+  }
+
+  /**
+   * Whether this turn of the event loop has had enough requests: a client may send thousands at once. The binding closes a
+   * connection on bytes behind a request that is not answered yet, so only those of other clients come to the next turn.
+   */
+  #isLongTurn(now: number): boolean {
+    if (this.#turnBegan === undefined) {
+      this.#turnBegan = now;
+      setImmediate(() => {
+        this.#turnBegan = undefined;
+      });
+    }
+    return now - this.#turnBegan > LONG_TURN;
   }
 
   /** Answers a request without an operation. */
@@ -203,6 +224,13 @@ export class HttpServer {
       headers: { Allow: methods },
     });
   }
+}
+
+/** Throws ClientGone if the client has left by then: a request that gets no answer must change nothing. */
+async function inNextTurn<T>(exchange: Exchange, handle: () => T | Promise<T>): Promise<T> {
+  await turn();
+  if (exchange.isAborted) throw new ClientGone();
+  return handle();
 }
 
 /** Answers a CORS preflight for methods that every web page may call. */
