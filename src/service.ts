@@ -355,8 +355,10 @@ function createReader(
 ): Reader {
   const files = new FileBodies(storage, cache.largestEntry);
   storage.onChange(({ readIds, removed, isUnnamed }) => {
+    // A feed that got another read id may get the old one back, and no change until then is told with that.
+    const isMoved = readIds.length > 1;
     for (const readId of readIds) {
-      if (removed || isUnnamed) files.forgetHashes(readId);
+      if (removed || isUnnamed || isMoved) files.forgetHashes(readId);
       cache.drop(readId);
     }
   });

@@ -469,3 +469,20 @@ t.test('a note that comes back with other bytes and its old date is not taken fo
   const headers = { 'if-none-match': before.headers.get('etag')! };
   t.match(await ask(address, { headers }), { status: 200, text: 'Meet at 8, no key..' });
 });
+
+t.test('nor if it came back while the feed had another read id', async (t) => {
+  const service = await start(t);
+  const bring = (bytes: string) => send(service, 'jackdaw', zipOf([{ name: 'plan.md', bytes }]));
+  t.equal((await bring('Meet at 7, key 1234')).json.imported, 1);
+  const client = new FeedClient(service.url, 'jackdaw');
+  const moveTo = (read_id: string) => client.send('PATCH', '', JSON.stringify({ read_id }));
+  t.equal((await moveTo('first')).status, 200);
+  const address = `${service.url}/r/first/plan.md`;
+  const before = await ask(address);
+  t.equal((await moveTo('second')).status, 200);
+  t.equal((await client.send('DELETE', '/notes/plan')).status, 204);
+  t.equal((await bring('Meet at 8, no key..')).json.imported, 1);
+  t.equal((await moveTo('first')).status, 200);
+  const headers = { 'if-none-match': before.headers.get('etag')! };
+  t.match(await ask(address, { headers }), { status: 200, text: 'Meet at 8, no key..' });
+});
