@@ -10,7 +10,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   feeds: ['refusals.ts'],
   licenses: ['refusals.ts'],
   search: ['refusals.ts'],
-  http: ['refusals.ts'],
+  http: ['in-turns.ts', 'refusals.ts'],
   telemetry: ['feeds', 'http', 'signed.ts', 'version.ts'],
   writing: ['feeds', 'licenses', 'refusals.ts'],
   storage: [
@@ -52,6 +52,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'cpu-time.ts',
     'feeds',
     'http',
+    'in-turns.ts',
     'licenses',
     'refusals.ts',
     'schemas.ts',
@@ -63,7 +64,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   websub: ['feeds', 'post-target.ts', 'storage', 'telemetry'],
   cdn: ['feeds', 'post-target.ts', 'storage', 'telemetry'],
-  live: ['access', 'feeds', 'http', 'read', 'refusals.ts', 'schemas.ts', 'storage'],
+  live: ['access', 'feeds', 'http', 'in-turns.ts', 'read', 'refusals.ts', 'schemas.ts', 'storage'],
   assistants: [
     'access',
     'feeds',

@@ -1,4 +1,5 @@
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
+import { inTurns } from '../in-turns.ts';
 import { notFound, Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { AnswerMemory } from './answer-memory.ts';
@@ -25,6 +26,8 @@ const QUIET_TURN = 0.05;
 const QUIET_LIMIT = 1_000;
 /** How long requests are handled in a turn of the event loop as they come, ms. */
 const LONG_TURN = 20;
+/** Streams that get a heartbeat in one turn of the event loop: 4 ms. */
+const STREAMS_AT_ONCE = 500;
 
 export interface ServerOptions
   extends Pick<ServerContext, 'observe' | 'observeErrors' | 'refuse' | 'trustProxy'> {
@@ -87,7 +90,7 @@ export class HttpServer {
       .App()
       .filter((res, change) => this.#onConnection(res, change))
       .any('/*', (res, req) => this.#onRequest(res, req));
-    this.#timer = setInterval(() => this.#tick(), limits.tick).unref();
+    this.#timer = setInterval(() => void this.#tick(), limits.tick).unref();
   }
 
   /** Starts a server. Throws an error with a sentence if it cannot listen. */
@@ -167,11 +170,12 @@ export class HttpServer {
     else this.connections.release();
   }
 
-  #tick(): void {
+  async #tick(): Promise<void> {
     const now = performance.now();
     this.bodies.makeRoom(now);
     for (const request of this.#context.running) request.tick(now);
-    for (const stream of this.#context.streams) stream.tick(now);
+    // Streams that were sent an event at the same time get their heartbeats at the same time.
+    await inTurns(this.#context.streams, STREAMS_AT_ONCE, (stream) => stream.tick(now));
   }
 
   /** Must not throw, because that would end the process. */

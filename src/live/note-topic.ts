@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Feed } from '../feeds/feed.ts';
 import type { FeedName, NoteId } from '../feeds/names.ts';
 import type { LiveStream } from '../http/answer.ts';
+import { inTurns } from '../in-turns.ts';
 import type { Reader } from '../read/reader.ts';
 import { type Arrival, BEFORE_ALL } from '../storage/arrivals.ts';
 import type { FeedChange, Storage } from '../storage/storage.ts';
@@ -15,6 +15,8 @@ const MAX_CAUGHT_UP = 100;
 const MAX_AT_ONCE = 1_000;
 /** Changes of notes that are kept for the next look-up. */
 const MAX_CHANGES = 1_000;
+/** The most bytes of events that are sent in one turn of the event loop. */
+const TURN_BYTES = 4 * 1024 * 1024;
 /** Memory for encoded events that other listeners are to get, too, bytes. */
 const SHARED_BYTES = 4 * 1024 * 1024;
 
@@ -76,11 +78,13 @@ export class NoteTopic extends Topic<NoteListener> {
   }
 
   protected async tell(listeners: readonly NoteListener[], feed: Feed | undefined): Promise<void> {
-    const admitted = listeners.filter((listener) => listener.continuesWith(feed));
-    if (feed === undefined) {
-      for (const listener of admitted) listener.tellOfNoNotes();
-      return;
-    }
+    const admitted: NoteListener[] = [];
+    await inTurns(listeners, BATCH_SIZE, (listener) => {
+      if (!listener.continuesWith(feed)) return;
+      admitted.push(listener);
+      if (feed === undefined) listener.tellOfNoNotes();
+    });
+    if (feed === undefined) return;
     // The changes are taken before new notes are looked up, so that no listener gets an edit before its note.
     const [edited, removed] = [this.#edited, this.#removed];
     const isUnnamed = this.#isUnnamed || (this.#isUnsure && this.#version !== feed.version);
@@ -114,7 +118,7 @@ export class NoteTopic extends Topic<NoteListener> {
       if (hasChanges) this.#forgetChanges(true);
       throw error;
     }
-    for (const listener of admitted) listener.reset();
+    await inTurns(admitted, BATCH_SIZE, (listener) => listener.reset());
   }
 
   #forgetChanges(isUnnamed: boolean): void {
@@ -193,10 +197,8 @@ class Delivery {
       const bytes = await this.#encode(event, id, some[0]!);
       // Asked after the note was read, because a round of many listeners takes seconds.
       if (!(await this.#terms.mayGoOn())) throw new Error('The feed has other settings by now');
-      for (const [n, listener] of some.entries()) {
-        send(listener, bytes);
-        if (n % BATCH_SIZE === BATCH_SIZE - 1) await nextTurn();
-      }
+      const atOnce = Math.min(BATCH_SIZE, Math.ceil(TURN_BYTES / (bytes?.length ?? 1)));
+      await inTurns(some, atOnce, (listener) => send(listener, bytes));
     }
   }
 

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Feed } from '../feeds/feed.ts';
 import type { LiveStream } from '../http/answer.ts';
+import { inTurns } from '../in-turns.ts';
 import { feedVersion, publicFeedVersion } from '../read/views/document.ts';
 import { BATCH_SIZE, Listener, type Subscription, Topic } from './topic.ts';
 
@@ -32,10 +32,9 @@ export class VersionTopic extends Topic<VersionListener> {
     const version = this.name === undefined ? publicFeedVersion(feed) : feedVersion(feed);
     if (version !== this.#latest?.version) this.#latest = { version, event: changeEvent(version) };
     const { event } = this.#latest;
-    for (const [index, listener] of listeners.entries()) {
+    await inTurns(listeners, BATCH_SIZE, (listener) => {
       if (listener.admits(feed, GONE)) listener.notify(version, event);
-      if (index % BATCH_SIZE === BATCH_SIZE - 1) await nextTurn();
-    }
+    });
   }
 }
 

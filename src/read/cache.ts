@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { ReadId } from '../feeds/names.ts';
 import type { Representation } from '../http/representation.ts';
+import { inTurns } from '../in-turns.ts';
 
 /** Memory of an entry besides its bodies: keys, headers and bookkeeping, in bytes. */
 const ENTRY_OVERHEAD = 2048;
@@ -182,12 +182,9 @@ export class ReadCache {
 
   /** Frees the room of outdated views. Nobody gets them meanwhile. */
   async #remove(views: FeedViews): Promise<void> {
-    let count = 0;
-    for (const key of views.keys) {
+    await inTurns(views.keys, REMOVED_AT_ONCE, (key) => {
       if (this.#entries.peek(key)?.views === views) this.#entries.delete(key);
-      count += 1;
-      if (count % REMOVED_AT_ONCE === 0) await nextTurn();
-    }
+    });
   }
 
   async #build(views: FeedViews, key: string, build: () => Promise<CacheableView>): Promise<CacheableView> {

@@ -4,6 +4,7 @@ import type { Feed } from '../../src/feeds/feed.ts';
 import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { LiveBody, LiveSource, LiveStream } from '../../src/http/answer.ts';
 import { FeedEvents } from '../../src/live/feed-events.ts';
+import type { Json } from '../../src/schemas.ts';
 import type { Arrivals } from '../../src/storage/arrivals.ts';
 import type { FeedChange, FreshnessListener } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,10 +13,15 @@ const READ_ID = 'read-id' as ReadId;
 const OTHER_READ_ID = 'other-read-id' as ReadId;
 const NAME = 'key' as FeedName;
 
+/** A long text, bytes. */
+const LONG = 100_000;
+
 /** A storage of one feed whose look-ups end when the test says so. */
 class HeldStorage {
   version = 1;
   readId = READ_ID;
+  isDeleted = false;
+  arrived: Arrivals['notes'] = [];
   looked = 0;
   readonly waiting: ((error?: Error) => void)[] = [];
   #onChange: (change: FeedChange) => void = () => {};
@@ -25,19 +31,21 @@ class HeldStorage {
     return { version: `v${this.version}`, noteCount: 1, key: '1', name: NAME, readId: this.readId } as Feed;
   }
 
-  feedByReadId(): Promise<Feed> {
+  feedByReadId(): Promise<Feed | undefined> {
     return this.feed();
   }
 
   async arrivals(): Promise<Arrivals> {
-    return { notes: [], isComplete: true };
+    return { notes: this.arrived, isComplete: true };
   }
 
   /** What was stored when it is answered, not when it was asked. */
-  feed(): Promise<Feed> {
+  feed(): Promise<Feed | undefined> {
     this.looked += 1;
     return new Promise((resolve, reject) => {
-      this.waiting.push((error) => (error ? reject(error) : resolve(this.record)));
+      this.waiting.push((error) =>
+        error ? reject(error) : resolve(this.isDeleted ? undefined : this.record),
+      );
     });
   }
 
@@ -94,7 +102,8 @@ let clients = 0;
 
 function setUp() {
   const storage = new HeldStorage();
-  const events = new FeedEvents(storage, { eventNote: async () => undefined });
+  const note = { content: 'x'.repeat(LONG) } as Json<'Note'>;
+  const events = new FeedEvents(storage, { eventNote: async () => note });
   const client = () => {
     clients += 1;
     return `client-${clients}`;
@@ -281,6 +290,40 @@ t.test('many listeners are not told in one turn of the event loop', async (t) =>
   while (told() === 0) await storage.answer();
   t.ok(told() < 2_000);
   while (told() < 2_000) await storage.answer();
+});
+
+t.test('nor are many listeners told of notes, of what they missed, or of the end of the feed', async (t) => {
+  const { storage, notes } = setUp();
+  const streams: Sent[] = [];
+  /** How many are told of it in the first turn in which any is. */
+  const first = async (change: () => void, isTold: (stream: Sent) => boolean) => {
+    const told = () => streams.filter(isTold).length;
+    change();
+    while (told() === 0) await storage.answer();
+    const count = told();
+    while (told() < streams.length) await storage.answer();
+    for (const stream of streams) stream.text = '';
+    return count;
+  };
+  for (let i = 0; i < 600; i += 1) streams.push(await notes());
+  while (storage.waiting.length > 0) await storage.answer();
+  const note = { id: 'a' as NoteId, at: 1 } as Arrivals['notes'][number];
+  const arrives = () => {
+    storage.arrived = [note];
+    storage.change();
+  };
+  t.ok(
+    (await first(arrives, ({ text }) => text.includes('"note"'))) < 60,
+    'a long note is sent to few at once',
+  );
+  storage.arrived = [];
+  const isReset = ({ text }: Sent) => text.includes('"reset"');
+  t.ok((await first(() => storage.change({ isUnnamed: true }), isReset)) < 600);
+  const isDeleted = () => {
+    storage.isDeleted = true;
+    storage.change();
+  };
+  t.ok((await first(isDeleted, ({ isEnded }) => isEnded)) < 600);
 });
 
 t.test('there is room for 20,000 streams, and a bound that holds', async (t: Test) => {
