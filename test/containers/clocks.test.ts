@@ -1,4 +1,4 @@
-/** A container whose clock is an hour ahead, on one PostgreSQL with another one: it removes nothing before its time. */
+/** A container whose clock is an hour ahead, on one PostgreSQL with another one: it says so, and removes nothing before its time. */
 import { writeFileSync } from 'node:fs';
 import t from 'tap';
 import { startContainers } from '../support/containers.ts';
@@ -10,6 +10,8 @@ import { dataDir, type ServiceProcess } from '../support/service-process.ts';
 t.setTimeout(600_000);
 
 const HOUR = 3_600_000;
+const APART =
+  'the clocks of this machine and of the database differ: notes get wrong dates, and expire at wrong times';
 
 const server = await PostgresServer.start(t);
 /** Where the service, which gives up being root, can read it. */
@@ -36,4 +38,21 @@ t.test('a sweep removes only what has expired by the clock of the database, too'
   t.same(await left(), [id], 'the note that expires in half an hour is still there');
   setClock(0);
   t.match((await new FeedClient(ahead.url, 'pipit').list()).json.notes, [{ content: 'later' }]);
+});
+
+t.test('a container says once that its clock and that of the database differ', async (t) => {
+  setClock(0);
+  const [ahead, right] = (await startContainers(t, await server.database(), [AHEAD, {}])) as [
+    ServiceProcess,
+    ServiceProcess,
+  ];
+  setClock(HOUR);
+  await ahead.says(APART);
+  const [line] = ahead.lines.filter(({ msg }) => msg === APART);
+  t.match(line, { level: 'warn' });
+  t.ok(Math.abs(Number(line!.ahead_ms) - HOUR) < HOUR / 60);
+  t.notOk(right.lines.some(({ msg }) => msg === APART));
+  setClock(0);
+  await new FeedClient(ahead.url, 'dotterel').post();
+  t.equal(ahead.lines.filter(({ msg }) => msg === APART).length, 1);
 });

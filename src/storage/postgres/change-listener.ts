@@ -20,6 +20,8 @@ const MAX_PAUSE_MS = 10_000;
 const TIDY_INTERVAL_MS = 10_000;
 /** A process that has stopped still counts for this long, ms, because the requests it granted count in the same window. */
 const PROCESS_TTL_MS = 60_000;
+/** By how much this process's clock and the server's may differ, ms: by more, two versions may get one date (`settledAt`). */
+const CLOCKS_APART_MS = 1_000;
 /** The `application_name` of the connection, of which every process has one. */
 const LISTENER_NAME = 'note-feed-listener';
 const FEATURE_NOT_SUPPORTED = '0A000';
@@ -92,6 +94,8 @@ export class ChangeListener {
   #onceBefore = new Set<string>();
   /** The log says that a payload could not be read. */
   #hasWarned = false;
+  /** The log says that the clocks differ. */
+  #areClocksApart = false;
   #client: Client | undefined;
   /** Fires if the last round trip began too long ago. */
   #expiry: NodeJS.Timeout | undefined;
@@ -175,6 +179,7 @@ export class ChangeListener {
     const left = begunAt + HEARTBEAT_TIMEOUT_MS - performance.now();
     if (left <= 0) throw new Error('The round trip took too long');
     this.processes = Math.max(1, state.processes);
+    this.#compareClocks(Date.now() - state.now, performance.now() - begunAt);
     const last = this.#last;
     const pause = last ? Math.abs(state.now - last.now) : 0;
     if (last && (state.place !== last.place || pause > MAX_PAUSE_MS)) this.#forget();
@@ -189,6 +194,18 @@ export class ChangeListener {
     const tidiedAt = this.#earlier.at(-1)?.now;
     if (tidiedAt === undefined) this.#earlier.push(state);
     else if (state.now - tidiedAt >= TIDY_INTERVAL_MS) await this.#tidy(client, state);
+  }
+
+  /** @param ahead by how much this process's clock is ahead, ms; up to `slack` of it is the time that the answer took */
+  #compareClocks(ahead: number, slack: number): void {
+    const apart = Math.max(-ahead, ahead - slack);
+    if (apart > CLOCKS_APART_MS && !this.#areClocksApart) {
+      this.#areClocksApart = true;
+      this.#options.log.warn(
+        'the clocks of this machine and of the database differ: notes get wrong dates, and expire at wrong times',
+        { ahead_ms: ahead },
+      );
+    } else if (apart < CLOCKS_APART_MS / 2) this.#areClocksApart = false;
   }
 
   async #ask(client: Client): Promise<State> {
