@@ -48,7 +48,7 @@ export function pageQuery(source: QuerySource): RequestedPage {
  */
 export function notesQuery(source: QuerySource): RequestedNotes {
   const [q, tag] = [source.query('q') || undefined, source.query('tag') || undefined];
-  const [from, to] = [source.query('from') || undefined, source.query('to') || undefined];
+  const [from, to] = [timeText(source, 'from'), timeText(source, 'to')];
   const found = {
     query: q === undefined ? undefined : parseQuery(q),
     tag: tag === undefined ? undefined : validTag(tag),
@@ -57,6 +57,11 @@ export function notesQuery(source: QuerySource): RequestedNotes {
   };
   const isAll = (q ?? tag ?? from ?? to) === undefined;
   return { ...found, asked: isAll ? undefined : { q, tag: found.tag, from, to } };
+}
+
+/** The plus of a zone that is not encoded, as in `+02:00`, arrives as a space. */
+function timeText(source: QuerySource, name: string): string | undefined {
+  return source.query(name)?.replace(/ (?=\d\d:\d\d$)/, '+') || undefined;
 }
 
 function timeOf(name: string, time: number): number {

@@ -172,6 +172,9 @@ t.test('between two times, also without a search', async (t) => {
     ['from=2999-12-31', 0],
     ['from=2999-01-01&to=2020-01-01', 0],
     ['from=&to=', all],
+    // As `date -Iseconds` writes it: in an address, this plus is a space.
+    ['from=2020-01-31T14:00:00+02:00', all],
+    ['to=2020-01-31T14:00:00+02:00', 0],
   ];
   for (const [query, count] of counts)
     for (const path of [list, publicList]) {
