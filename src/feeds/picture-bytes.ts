@@ -94,7 +94,7 @@ export function signedType(bytes: Uint8Array): PictureType | undefined {
   return PICTURE_TYPES.find((type) => SIGNATURES[type].test(start));
 }
 
-/** Files that people post as pictures, but that are none of ours. */
+/** What people post as a picture, or as a text, but is none of ours. */
 const OTHER_FORMATS: Readonly<Record<string, RegExp>> = {
   HEIC: /^.{4}ftyp(?:hei[cmsx]|hev[cmsx]|mif1|msf1)/s,
   AVIF: /^.{4}ftypavi[fs]/s,
@@ -102,6 +102,7 @@ const OTHER_FORMATS: Readonly<Record<string, RegExp>> = {
   TIFF: /^(?:II\*\0|MM\0\*)/,
   BMP: /^BM.{4}\0{4}/s,
   PDF: /^%PDF-/,
+  'UTF-16': /^(?:\xff\xfe|\xfe\xff)/,
   SVG: /^(?:\xef\xbb\xbf)?\s*<(?:[?!].*<)?svg[\s>]/is,
 };
 /** An SVG may begin with a declaration and comments. */

@@ -49,6 +49,11 @@ for (const type of [
       status: 415,
       json: { code: 'unsupported_type', error: 'The bytes are not a text in UTF-8.' },
     });
+    // As PowerShell writes the output of a program into a file.
+    t.match(await feed.post(Buffer.from('\ufeffa', 'utf16le'), headers), {
+      status: 415,
+      json: { error: 'The bytes are UTF-16, not a text in UTF-8.' },
+    });
     t.match(await feed.post(' \n', headers), { status: 400, json: { code: 'empty_note' } });
     t.match(await feed.post('x'.repeat(102_401), headers), { status: 413, json: { error: /A text/ } });
   });
