@@ -1,7 +1,7 @@
 import { type NoteId, noteFile, type ReadId } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import { noteUrl } from '../feeds/urls.ts';
-import { type Html, html, trustedHtml } from './html.ts';
+import { type Html, html, trustedHtml, WRITTEN } from './html.ts';
 import { icon } from './icons.ts';
 import type { Site } from './site.ts';
 
@@ -40,12 +40,11 @@ export function noteArticle(site: Site, note: ArticleNote, ofFeed?: string): Htm
   const isAlone = ofFeed !== undefined;
   const { id, type, title, label, createdAt, url, sender, tags, edited, expires, etag } = note;
   const { timeZone } = site;
-  const heading = title !== undefined && html`<bdi>${title}</bdi>`;
   return html`<article class="note${isAlone && ' alone'}" id="n-${id}" data-id="${id}" data-type="${type}"${etag !== undefined && html` data-etag="${etag}"`} aria-label="${label}" tabindex="-1">
 <a class="when" href="${url}">${timeElement(createdAt, isAlone ? 'full' : 'clock', timeZone)}</a>
 <div class="content">
-${heading && (isAlone ? html`<h1>${heading}</h1>` : html`<h3>${heading}</h3>`)}
-<div class="text" dir="auto">${trustedHtml(note.body)}</div>
+${title !== undefined && (isAlone ? html`<h1 ${WRITTEN}>${title}</h1>` : html`<h3 ${WRITTEN}>${title}</h3>`)}
+<div class="text" ${WRITTEN}>${trustedHtml(note.body)}</div>
 <footer>${tags.map((tag) => html`<a class="tag" href="${ofFeed ?? ''}?tag=${encodeURIComponent(tag)}">${tag}</a>\n`)}
 ${sender !== undefined && html`<span class="sender">by <bdi>${sender}</bdi></span>`}
 ${edited !== undefined && timeElement(edited, 'edited', timeZone)}

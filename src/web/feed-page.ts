@@ -3,7 +3,7 @@ import { filesUrl, jsonFeedUrl, type NoteFilter, readPageUrl, rssUrl } from '../
 import { type ArticleNote, formatTime, menuTemplate, noteArticle, timeZoneNote } from './article.ts';
 import { keepAddress, secretName } from './feed-name.ts';
 import { type Hit, hitList } from './hits.ts';
-import { type Child, type Html, html } from './html.ts';
+import { type Child, type Html, html, WRITTEN } from './html.ts';
 import { icon } from './icons.ts';
 import { type ComposedFeed, composeBox } from './note-forms.ts';
 import { page, pagesLinks, publicHead, script } from './page.ts';
@@ -110,8 +110,8 @@ function feedHeader({ title, description, imageUrl }: FeedPage, links: Html | fa
   return html`<header class="feed">
 ${imageUrl !== undefined && html`<img class="face" src="${imageUrl}" alt="" width="64" height="64">`}
 <div class="about">
-<h1><bdi>${title}</bdi></h1>
-${description !== '' && html`<p class="description" dir="auto">${description}</p>`}
+<h1 ${WRITTEN}>${title}</h1>
+${description !== '' && html`<p class="description" ${WRITTEN}>${description}</p>`}
 ${more}
 </div>
 ${links && html`<nav class="pills" aria-label="This feed">${links}</nav>`}

@@ -2,7 +2,7 @@ import type { NoteId } from '../feeds/names.ts';
 import type { NoteFilter } from '../feeds/urls.ts';
 import type { Match } from '../search/match.ts';
 import { timeElement } from './article.ts';
-import { type Child, type Html, html } from './html.ts';
+import { type Child, type Html, html, WRITTEN } from './html.ts';
 import { withQuery } from './search.ts';
 import type { Site } from './site.ts';
 
@@ -38,8 +38,8 @@ function hitItem(
   const rest = isTag ? '' : text.slice(split).trim();
   return html`<li class="hit" id="n-${id}">
 <div class="content">
-<h3 dir="auto"><a href="${url}">${split > 0 ? marked(match, 0, split) : label}</a></h3>
-${rest !== '' && html`<p class="piece" dir="auto">${marked(match, split, text.length)}</p>`}
+<h3 ${WRITTEN}><a href="${url}">${split > 0 ? marked(match, 0, split) : label}</a></h3>
+${rest !== '' && html`<p class="piece" ${WRITTEN}>${marked(match, split, text.length)}</p>`}
 <footer><span class="when">${timeElement(createdAt, 'full', site.timeZone)}</span>
 ${tags.map((tag) => html`<a class="tag" href="${withQuery({ ...query, tag })}">${isTag && tag === text ? marked(match, 0, text.length) : tag}</a>\n`)}</footer>
 </div>

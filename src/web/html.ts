@@ -14,6 +14,12 @@ export type Child = Html | string | number | false | undefined | readonly Child[
 // hono's tag returns a promise only if a value is one, which `Child` excludes.
 export const html = tag as (strings: TemplateStringsArray, ...children: readonly Child[]) => Html;
 
+/**
+ * Attributes of what somebody wrote or writes: neither its direction nor its language is that of the page. Without the latter, a screen
+ * reader would say a German note with its English voice.
+ */
+export const WRITTEN = html`lang="" dir="auto"`;
+
 /** HTML of the renderer, which escapes by construction (`read/note-html.ts`); never anything else. */
 export function trustedHtml(rendered: string): Html {
   return raw(rendered);

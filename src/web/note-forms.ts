@@ -3,7 +3,7 @@ import { MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../feeds/limits.ts';
 import { mediaType, type NoteType } from '../feeds/note-types.ts';
 import { type ArticleNote, formatTime } from './article.ts';
 import { copyableCurl, type PostedFeed } from './forms.ts';
-import { type Child, type Html, html } from './html.ts';
+import { type Child, type Html, html, WRITTEN } from './html.ts';
 import { type IconName, icon } from './icons.ts';
 import { ANY_PICTURE, type Site } from './site.ts';
 import { noPictures } from './tier.ts';
@@ -20,7 +20,7 @@ function problem(id: string): Html {
 
 /** Attributes of a field with a `problem`. */
 function ruled(id: string, name: string): Html {
-  return html`id="${id}" name="${name}" aria-describedby="${id}-problem"`;
+  return html`id="${id}" name="${name}" ${WRITTEN} aria-describedby="${id}-problem"`;
 }
 
 /** The pictures that go with a text, in their order; driven by `browser/writing/picture-list.ts`. */
@@ -34,7 +34,7 @@ ${problem(`${ids}-pictures`)}
 <li draggable="true">
 <img alt="" width="48" height="48" draggable="false">
 <div class="about"><span class="file"></span>
-<input class="alt" placeholder="What does it show?" autocomplete="off">
+<input class="alt" ${WRITTEN} placeholder="What does it show?" autocomplete="off">
 <p class="problem" aria-live="polite"></p>
 <p class="notice" role="status"></p><button type="button" class="pill" data-action="clean" hidden>Remove the position</button></div>
 <div class="row-tools">${tool('up', 'up', 'Move up')}${tool('down', 'down', 'Move down')}${tool('insert', 'insert', 'Insert into the text')}${tool('remove', 'close', 'Remove')}</div>
@@ -99,15 +99,15 @@ ${SENDING}`;
 function sheet(site: Site, ids: string, text?: string): Html {
   // A parser drops the first line break of a textarea.
   return html`<div class="sheet">
-<div><textarea ${ruled(`${ids}-text`, 'text')} rows="1" dir="auto" aria-label="Note" placeholder="Write a note&hellip;" data-longest="${MAX_TEXT_BYTES}">
+<div><textarea ${ruled(`${ids}-text`, 'text')} rows="1" aria-label="Note" placeholder="Write a note&hellip;" data-longest="${MAX_TEXT_BYTES}">
 ${text}</textarea>
 ${problem(`${ids}-text`)}</div>
 ${
   text !== undefined &&
   html`<div class="theirs" hidden><label for="${ids}-theirs">Theirs <span class="optional">as it is now</span></label>
-<textarea id="${ids}-theirs" rows="4" readonly></textarea></div>`
+<textarea id="${ids}-theirs" ${WRITTEN} rows="4" readonly></textarea></div>`
 }
-<div class="preview text" role="region" aria-label="Preview" tabindex="0" dir="auto" hidden></div>
+<div class="preview text" role="region" aria-label="Preview" tabindex="0" ${WRITTEN} hidden></div>
 </div>
 ${site.takesPictures && pictureRows(site, ids)}`;
 }
@@ -174,7 +174,7 @@ const WAITING = html`<section id="waiting" class="waiting" aria-label="Not sent 
 <ul></ul>
 <template>
 <li>
-<p class="excerpt" dir="auto"></p>
+<p class="excerpt" ${WRITTEN}></p>
 <p class="error"></p>
 <p class="actions"><button type="button" data-action="send">Send now</button>
 <button type="button" data-action="take-back">Take back into the box</button></p>

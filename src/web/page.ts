@@ -1,7 +1,7 @@
 import { type Answer, NOSNIFF } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
 import type { ScriptName } from './bundle.ts';
-import { type Child, type Html, html } from './html.ts';
+import { type Child, type Html, html, WRITTEN } from './html.ts';
 import { MARK } from './icons.ts';
 import { LEGAL_TITLES, type LegalPage, type Site, type Visitor } from './site.ts';
 
@@ -134,7 +134,7 @@ export function legalPage(site: Site, name: LegalPage, text: Html): string {
     title,
     isListed: true,
     main: html`${!/<h1>/.test(String(text)) && html`<h1>${title}</h1>`}
-<div class="text" dir="auto">${text}</div>`,
+<div class="text" ${WRITTEN}>${text}</div>`,
   });
 }
 

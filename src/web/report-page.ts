@@ -1,6 +1,6 @@
 import type { Refusal } from '../refusals.ts';
 import { EXACT, field } from './forms.ts';
-import { html } from './html.ts';
+import { html, WRITTEN } from './html.ts';
 import { page, script, soleCard } from './page.ts';
 import type { Site } from './site.ts';
 import { explain } from './words.ts';
@@ -41,7 +41,7 @@ ${field({
   attributes: html`${EXACT} required`,
 })}
 <label for="reason">What is wrong with it</label>
-<textarea id="reason" name="reason" rows="6" maxlength="${limits.reason}" required dir="auto"${
+<textarea id="reason" name="reason" rows="6" maxlength="${limits.reason}" required ${WRITTEN}${
         problem !== undefined && html` aria-describedby="reason-error" aria-invalid="true"`
       }${(target !== '' || problem !== undefined) && html` autofocus`}>
 ${reason}</textarea>${problem !== undefined && html`<p class="error" id="reason-error" role="alert">${problem}</p>`}
@@ -51,7 +51,7 @@ ${field({
   value: contact,
   problem: problemOf('contact'),
   hint: 'Only needed if you want an answer.',
-  attributes: html`maxlength="${limits.contact}"`,
+  attributes: html`maxlength="${limits.contact}" ${WRITTEN}`,
 })}
 <p class="actions"><button class="primary">Send the report</button></p>
 </form>`,

@@ -5,7 +5,7 @@ import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Tier } from '../licenses/licenses.ts';
 import { secretAddress } from './feed-name.ts';
 import { copyable, copyableCurl, copyableInstall, EXACT, type Field, field, form } from './forms.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, WRITTEN } from './html.ts';
 import { icon } from './icons.ts';
 import { draftKey, pictureLimits, SENDING } from './note-forms.ts';
 import { page, script, soleCard } from './page.ts';
@@ -102,8 +102,12 @@ function sectionForm(id: SectionId, action: string, content: Html): Html {
 }
 
 function profile({ providers }: Site, { feed, refused }: SettingsPage, path: string): Html {
-  const title = { name: 'title', label: 'Title', attributes: html`maxlength="100"` };
-  const description = { name: 'description', label: 'Description', attributes: html`maxlength="500"` };
+  const title = { name: 'title', label: 'Title', attributes: html`maxlength="100" ${WRITTEN}` };
+  const description = {
+    name: 'description',
+    label: 'Description',
+    attributes: html`maxlength="500" ${WRITTEN}`,
+  };
   const senders = {
     name: 'show_sender',
     label: 'Show who posted',

@@ -61,5 +61,9 @@ t.test('a keyboard on the screen leaves the page above it', async (t) => {
   const { page } = await visit(t, browser);
   await page.goto(note.feed_url);
   const viewport = await page.getAttribute('meta[name=viewport]', 'content');
-  t.match(viewport, /interactive-widget=resizes-content/, 'so that messages and the bar of the box are in view');
+  t.match(
+    viewport,
+    /interactive-widget=resizes-content/,
+    'so that messages and the bar of the box are in view',
+  );
 });
