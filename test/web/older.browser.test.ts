@@ -1,6 +1,6 @@
 /** Pages in browsers of some years ago: Chromium without what those do not know. */
 import t from 'tap';
-import { contrastFindings, startBrowser, visit } from '../support/browser.ts';
+import { boxIsReady, contrastFindings, startBrowser, visit } from '../support/browser.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { start } from '../support/service.ts';
 
@@ -31,3 +31,27 @@ for (const colorScheme of ['light', 'dark'] as const)
     t.equal(await painted('.box', 'borderTopStyle'), 'solid', 'fields have a border');
     t.same(await contrastFindings(page), []);
   });
+
+t.test('writing and logging in without what browsers learned in 2022 and 2023', async (t) => {
+  const locked = await start(t, { SERVICE_PASSWORD: 'let us in' });
+  const { page, errors } = await visit(t, browser);
+  page.setDefaultTimeout(20_000);
+  await page.addInitScript(`
+    delete HTMLFormElement.prototype.requestSubmit;
+    delete String.prototype.toWellFormed;
+    delete Array.prototype.toSorted;
+    delete AbortSignal.timeout;`);
+  await page.goto(`${locked.url}/from-an-old-phone`);
+  await page.fill('#password', 'let us in');
+  await page.click('button.primary');
+  await page.waitForURL(`${locked.url}/from-an-old-phone`);
+  await boxIsReady(page);
+  await page.fill('#note-text', 'Written');
+  await page.click('#compose [data-action=title]');
+  await page.fill('#note-title', 'On an old phone');
+  await page.reload();
+  await page.waitForSelector('.restored:not([hidden])');
+  await page.press('#note-text', 'Control+Enter');
+  await page.waitForSelector('article h3:has-text("On an old phone")');
+  t.same(errors, []);
+});

@@ -1,3 +1,4 @@
+import './page/older.ts';
 import './keeping/offline.ts';
 import './reading/code.ts';
 import './copy.ts';

@@ -1,3 +1,4 @@
+import './page/older.ts';
 import { isReachable } from './page/service.ts';
 import { toast } from './page/toast.ts';
 

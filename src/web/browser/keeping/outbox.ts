@@ -81,7 +81,7 @@ async function removeLate({ key, keptAt }: WaitingPost): Promise<void> {
 export async function waiting(path?: string): Promise<WaitingPost[]> {
   const posts: WaitingPost[] = await values(store).catch(() => []);
   const wanted = path === undefined ? posts : posts.filter((post) => post.path === path);
-  return wanted.toSorted((a, b) => a.keptAt - b.keptAt);
+  return [...wanted].sort((a, b) => a.keptAt - b.keptAt);
 }
 
 /**
