@@ -130,3 +130,17 @@ t.test('an edited note says so, and when', async (t) => {
   t.equal(await page.innerText('.note:has-text("After") footer time'), 'edited');
   t.match(await page.getAttribute('.note footer time', 'title'), /\d\d:\d\d:\d\d (GMT\+9|JST)$/);
 });
+
+t.test('on paper, a note says when it was posted, and not how long ago', async (t) => {
+  const { page } = await visit(t, browser, { timezoneId: 'Pacific/Auckland', locale: 'de-DE' });
+  await page.clock.install({ time: '2026-01-08T02:35:00Z' });
+  await page.goto(`${url}/times`);
+  const before = await shown(page);
+  await page.evaluate(`addEventListener('beforeprint', () => {
+    const [day, note] = document.querySelectorAll('.day, .note .when');
+    printed = [day.textContent, note.textContent];
+  })`);
+  await page.pdf();
+  t.same(await page.evaluate('printed'), ['Donnerstag, 8. Januar 2026', '15:30']);
+  t.same(await shown(page), before, 'afterwards as before');
+});

@@ -17,16 +17,24 @@ const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const SHORT_AGO = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 const LANGUAGE = CLOCK.resolvedOptions().locale;
 
+/** On paper, "now" and "Today" say nothing. */
+let isForPaper = false;
+
 /** Shows the times below an element, and keeps them true while the page is shown. */
 export function keepTimes(root: HTMLElement): void {
   const update = () => {
-    if (document.visibilityState === 'hidden') return;
+    if (document.visibilityState === 'hidden' && !isForPaper) return;
     showTimes(root);
     showDays(root);
   };
   update();
   setInterval(update, MINUTE_MS);
   document.addEventListener('visibilitychange', update);
+  for (const type of ['beforeprint', 'afterprint'])
+    addEventListener(type, () => {
+      isForPaper = type === 'beforeprint';
+      update();
+    });
 }
 
 /** Shows the times of the notes below an element. */
@@ -87,12 +95,13 @@ function say(element: HTMLElement, text: string): void {
 /** How long ago that was, for an hour, and then when. */
 function whenText(time: number, ago: Intl.RelativeTimeFormat, otherwise: Intl.DateTimeFormat): string {
   const age = Date.now() - time;
-  if (age < 0 || age >= HOUR_MS) return otherwise.format(time);
+  if (isForPaper || age < 0 || age >= HOUR_MS) return otherwise.format(time);
   return age < MINUTE_MS ? ago.format(0, 'second') : ago.format(-Math.floor(age / MINUTE_MS), 'minute');
 }
 
 /** "Today", "Yesterday", a weekday of the last week, or the date. */
 function dayText(time: Date): string {
+  if (isForPaper) return DATE.format(time);
   // Rounded, because a day may have 23 or 25 hours.
   const days = Math.round((midnight(new Date()) - midnight(time)) / DAY_MS);
   if (days === 0 || days === 1) return capitalised(AGO.format(-days, 'day'));
