@@ -52,7 +52,7 @@ export function publicFeedPage(site: Site, feed: PublicFeedPage): string {
     jsonUrl: jsonFeedUrl(base, readId, feed.query),
   };
   return page(site, {
-    title: titleOf(title, query),
+    title: titleOf(feed),
     isListed: feed.listed && feed.query === undefined,
     head: publicHead(site, {
       ...feed,
@@ -97,7 +97,7 @@ export function namedFeedPage(site: Site, feed: NamedFeedPage): string {
   const notesUrl = readId === undefined ? null : filesUrl(base, readId);
   const above = html`${hasNotes && tierNotice(site, settings)}${menuTemplate(notesUrl)}`;
   return page(site, {
-    title: titleOf(feed.title, query),
+    title: titleOf(feed),
     main: html`${feedHeader(feed, links, feed.isUntitled && secretName(name))}
 ${isNewest && keepAddress(base, name)}
 ${isNewest && composeBox(site, feed)}
@@ -118,9 +118,10 @@ ${links && html`<nav class="pills" aria-label="This feed">${links}</nav>`}
 </header>`;
 }
 
-/** The tab tells a narrowed page from that of all notes. */
-function titleOf(title: string, { q, tag }: NoteFilter = {}): string {
-  return [q, tag, title].filter(Boolean).join(' · ');
+/** The tab tells a narrowed page, and one of older notes, from that of the newest. */
+function titleOf({ title, query: { q, tag, from, to } = {}, isOlder }: FeedPage): string {
+  const days = [from && `from ${from}`, to && `until ${to}`].filter(Boolean).join(' ');
+  return [isOlder && 'Older notes', q, tag, days, title].filter(Boolean).join(' · ');
 }
 
 interface NotesPlace {
@@ -148,7 +149,7 @@ function notesHtml(
 ${isNarrowed && filterSummary({ query, count, isOlder, next, rssUrl })}
 <div id="notes"${hits === undefined && html` data-version="${version}" data-events="${events}"`}>
 <div class="above">${above}</div>
-<div class="news" role="status"></div>
+<div class="news" role="status" aria-atomic="false"></div>
 ${hits === undefined ? days(site, notes) : count > 0 && hitList(site, hits, query ?? {})}
 <div class="below">${count === 0 && (isNarrowed ? next === undefined && nothingFound(query) : hasNotes !== false && html`<p class="nothing">No notes yet.</p>`)}
 ${pagesLinks('Pages', {

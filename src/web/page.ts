@@ -71,7 +71,7 @@ ${
   site.legalPages.length > 0 &&
   html`<footer class="bottom"><nav aria-label="About this instance">${site.legalPages.map(legalLink)}</nav></footer>`
 }
-<div class="toasts" id="toasts" role="status"></div>
+<div class="toasts" id="toasts" role="status" aria-atomic="false"></div>
 </body>
 </html>
 `);

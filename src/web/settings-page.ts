@@ -3,7 +3,7 @@ import { MAX_KEEP_DAYS, MAX_KEEP_NOTES } from '../feeds/keeping.ts';
 import { isReadId } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Tier } from '../licenses/licenses.ts';
-import { secretAddress } from './feed-name.ts';
+import { secretAddress, UNTITLED } from './feed-name.ts';
 import { copyable, copyableCurl, copyableInstall, EXACT, type Field, field, form } from './forms.ts';
 import { type Html, html, WRITTEN } from './html.ts';
 import { icon } from './icons.ts';
@@ -65,7 +65,7 @@ export function settingsPage(site: Site, settings: SettingsPage): string {
   const isUnblamed = refused !== undefined && !String(sections).includes('role="alert"');
   const isUnnamed = saved !== undefined && !Object.hasOwn(contents, saved);
   return page(site, {
-    title: 'Settings',
+    title: `Settings · ${feed.title || UNTITLED}`,
     head: html`<link rel="stylesheet" href="${site.assets['settings-page.css']}">`,
     navigation: html`<nav aria-label="This feed"><a href="${path}">Back to the feed</a></nav>`,
     main: html`<h1>Settings</h1>

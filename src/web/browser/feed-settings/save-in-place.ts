@@ -34,6 +34,7 @@ export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonEleme
         : 'This is not saved, because this page is locked by now. Open it in another tab, and then save here.',
     );
   if (problem !== null) return say(form, problem.textContent!);
+  document.title = page.title;
   const done = fresh.querySelector('.done');
   done?.remove();
   const place = [...section.querySelectorAll('form')].indexOf(form);

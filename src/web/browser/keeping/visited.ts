@@ -38,11 +38,14 @@ function keep(): void {
   if (seen === '' || (isListed && keptFeeds().every((feed) => feed.name !== name))) return;
   isListed = true;
   const title = find(main, 'h1').textContent!.trim();
-  const { isNew } = keepFeed({ name, title, seen, ...(read() === name && { isNew: true }) });
-  if (read() === name) write('');
+  const isMade = read() === name;
+  const { isNew } = keepFeed({ name, title, seen, ...(isMade && { isNew: true }) });
+  if (isMade) write('');
   const card = document.querySelector<HTMLElement>('#keep[hidden]');
   if (card === null || isNew !== true) return;
   card.hidden = false;
+  // The first note has loaded the page again, so nobody uses anything yet, and whoever does not see the page hears of it.
+  if (isMade && document.activeElement === document.body) card.focus();
   onActions(card, {
     kept() {
       keepFeed({ name, title, seen, isNew: false });
