@@ -56,11 +56,7 @@ export function pushMarkdown(push: Push): string {
 }
 
 function commitLine({ id, message, url, author }: Commit): string {
-  return `${linked(shortId(id), url)} ${subjectOf(message)}${signature(author)}`;
-}
-
-function shortId(id: string): string {
-  return asCode(cutAt(id, SHORT_ID));
+  return `${linked(asCode(cutAt(id, SHORT_ID)), url)} ${subjectOf(message)}${signature(author)}`;
 }
 
 /** The first line of a commit's message. */
@@ -108,7 +104,7 @@ interface Run {
 
 /** For example `**CI** [#7](…): failure on main of [acme/shop](…)`. */
 export function runMarkdown({ repository, name, url, outcome, branch, commit, who }: Run): string {
-  const change = `${shortId(commit.id)} ${subjectOf(commit.message)}`.trim();
+  const change = `${asCode(cutAt(commit.id, SHORT_ID))} ${subjectOf(commit.message)}`.trim();
   return blocks(
     `${linked(strong(name), url)}: ${asText(outcome)} on ${asCode(branch)} of ${repositoryLink(repository)}`,
     change === '' ? '' : change + signature(who),
