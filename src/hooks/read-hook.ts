@@ -49,24 +49,35 @@ export function notesOf({ kind, feed, contentType, headers, body }: HookRequest)
   const { takesForm, notes } = HOOK_KINDS.get(kind)!;
   const payload = payloadOf(body, takesForm === true && isUrlencoded(contentType));
   refuseDeep(payload);
-  return notes(withoutAddress(payload, `/feeds/${feed}/hooks/`), (name) => headers[name]);
+  return notes(withoutAddress(payload, hookAddress(feed)), (name) => headers[name]);
+}
+
+/** Finds the address of a hook: also within another address, which escapes its slashes, and in JSON in a text, which may escape them. */
+function hookAddress(feed: FeedName): RegExp {
+  const slash = String.raw`(?:\\?/|%2F)`;
+  return new RegExp(['', 'feeds', feed, 'hooks', ''].join(slash), 'i');
 }
 
 /**
  * The payload without the words that contain the address to which it was sent. Some senders put that address into the payload, such as
  * GitHub's ping. It contains the name of the feed, and perhaps passwords, and readers see the notes.
  */
-function withoutAddress(value: unknown, address: string): unknown {
-  if (typeof value === 'string') {
-    if (!value.includes(address)) return value;
-    return value
-      .split(/(\s+)/)
-      .map((word) => (word.includes(address) ? '…' : word))
-      .join('');
-  }
+function withoutAddress(value: unknown, address: RegExp): unknown {
+  if (typeof value === 'string') return withoutWords(value, address);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((one) => withoutAddress(one, address));
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutAddress(one, address)]));
+  const members = Object.entries(value);
+  return Object.fromEntries(
+    members.map(([name, one]) => [withoutWords(name, address), withoutAddress(one, address)]),
+  );
+}
+
+function withoutWords(text: string, address: RegExp): string {
+  if (!address.test(text)) return text;
+  return text
+    .split(/(\s+)/)
+    .map((word) => (address.test(word) ? '…' : word))
+    .join('');
 }
 
 /** The JSON of a body. Its `Content-Type` tells a form only, because senders name JSON in many ways. */

@@ -281,6 +281,21 @@ t.test('the address that a sender sends along is not shown to readers', async (t
   t.match(notes.at(-1).content, '"url": "…"');
 });
 
+t.test('nor in the name of a member, within another address, or in JSON in a text', async (t) => {
+  const feed = 'told-within';
+  const address = `https://notes.example/api/v1/feeds/${feed}/hooks/generic`;
+  const results = { results: { [address]: 'delivered', 'https://other.example/': 'delivered' } };
+  const login = { message: 'Failed', url: `https://ci.example/login?to=${encodeURIComponent(address)}` };
+  const lower = { ...login, url: login.url.replaceAll('%2F', '%2f') };
+  const nested = { message: `Config: ${JSON.stringify({ url: address }).replaceAll('/', '\\/')} was used` };
+  for (const payload of [results, login, lower, nested])
+    t.equal((await send(feed, 'generic', JSON.stringify(payload))).status, 200);
+  const notes = await notesIn(feed);
+  for (const { content } of notes) t.notMatch(content, /told-within/);
+  t.match(notes.at(-1).content, '"https://other.example/": "delivered"');
+  t.equal(notes[0].content, 'Config: … was used');
+});
+
 t.test('a hook counts as one change', async (t) => {
   const limited = await start(t, { SERVICE_RATE_LIMIT: '1' });
   const many = recordedAs('alertmanager', 'many');
