@@ -58,6 +58,12 @@ const REQUESTS: Readonly<Record<string, (url: string) => Promise<Send>>> = {
     }));
     return () => post(`${url}/mcp`, 'application/json', JSON.stringify(calls));
   },
+  'a list of control characters of an assistant': async (url) => {
+    await posts(11, `${url}/controls`, '\x01'.repeat(TEXT_BYTES));
+    const params = { name: 'list_notes', arguments: { feed: 'controls', limit: 100 } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    return () => post(`${url}/mcp`, 'application/json', body);
+  },
   '140,000 values of an assistant': async (url) => {
     const _meta = Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`k${n}`, n]));
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type CallToolResult,
   createMcpHandler,
@@ -39,7 +40,10 @@ interface McpOptions {
   readonly observe: (outcome: ToolOutcome) => void;
 }
 
-/** The calls of one request, which may be twenty. They take turns, so that their results have a limit together. */
+/**
+ * The calls of one request, which may be twenty. They take turns, so that their results have a limit together, each in a turn of the
+ * event loop of its own.
+ */
 interface Calls {
   readonly caller: ToolCaller;
   readonly inTurn: LimitFunction;
@@ -55,7 +59,7 @@ const INSTRUCTIONS =
 
 /** Request headers that the protocol uses. */
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
-/** Results that one request gets, UTF-16 units, but for the last of them. A page of notes may have as much. */
+/** Results that one request gets, UTF-16 units, but for the last of them. */
 const MAX_RESULTS = 1024 * 1024;
 /** Header values that `fetch` accepts. */
 const BYTES = /^[\t\x20-\xff]*$/;
@@ -124,7 +128,10 @@ export class Mcp {
       const tool = TOOLS.get(params.name);
       if (tool === undefined)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
-      return calls.inTurn(() => this.#call(tool, params.arguments ?? {}, calls));
+      return calls.inTurn(async () => {
+        await nextTurn();
+        return this.#call(tool, params.arguments ?? {}, calls);
+      });
     });
     return server;
   }

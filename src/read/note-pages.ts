@@ -18,8 +18,12 @@ export interface LoadedPage extends Page {
  * A page for a list, shorter if its texts are long or those of its pictures are.
  * @throws Refusal `busy` if too many tasks wait
  */
-export async function listOf(page: LoadedPage, attachments: Attachments): Promise<NotePage<Note>> {
-  const { notes, next } = withinBudget(page, PAGE_TEXT_BYTES);
+export async function listOf(
+  page: LoadedPage,
+  attachments: Attachments,
+  maxBytes = PAGE_TEXT_BYTES,
+): Promise<NotePage<Note>> {
+  const { notes, next } = withinBudget(page, maxBytes);
   const count = page.feed ? await attachments.add(page.feed, notes) : 0;
   const isCut = count < notes.length;
   const end = isCut ? positionOf(notes[count - 1]!) : next;

@@ -11,7 +11,7 @@ import type { Preconditions } from '../http/representation.ts';
 import type { Tier } from '../licenses/licenses.ts';
 import { existing, notFound, onRefusal, Refusal } from '../refusals.ts';
 import type { Json } from '../schemas.ts';
-import type { Storage } from '../storage/storage.ts';
+import { PAGE_TEXT_BYTES, type Storage } from '../storage/storage.ts';
 import { FileReplaced } from '../storage/stored-file.ts';
 import { type Site, type Visitor, withTier, withVisitor } from '../web/site.ts';
 import { feedIdentity, noteEtag } from '../writing/etags.ts';
@@ -257,8 +257,15 @@ export class Reader {
     });
   }
 
-  /** `GET /api/v1/feeds/{feed}/notes` for a client that may write to the feed, which need not exist. */
-  async namedList(exchange: NamedRequest, { name, feed }: NamedFeed): Promise<Answer> {
+  /**
+   * `GET /api/v1/feeds/{feed}/notes` for a client that may write to the feed, which need not exist.
+   * @param maxBytes of texts, but for one note that has more
+   */
+  async namedList(
+    exchange: NamedRequest,
+    { name, feed }: NamedFeed,
+    maxBytes = PAGE_TEXT_BYTES,
+  ): Promise<Answer> {
     const base = this.#baseOf(exchange);
     const query = this.#searchable(pageQuery(exchange));
     if (feed === undefined)
@@ -268,13 +275,13 @@ export class Reader {
     return this.#answer(
       exchange,
       readId,
-      `named-list ${base} ${readId} ${feed.key} ${feed.version} ${pageKey(query)}`,
+      `named-list ${base} ${readId} ${feed.key} ${feed.version} ${maxBytes} ${pageKey(query)}`,
       async () => {
         const place = { base, readId, name };
         const asked = this.#asked(readId, query);
         const attachments = this.#attachments(place);
         const page = await asked.first(feed);
-        const document = { ...place, ...(await listOf(page, attachments)) };
+        const document = { ...place, ...(await listOf(page, attachments, maxBytes)) };
         const basis = { feed, attachments, asked };
         return this.#notes.json(exchange, { view: 'named-note-list', document }, basis);
       },

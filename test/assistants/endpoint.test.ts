@@ -301,13 +301,26 @@ t.test('an id has a limit, because the answer repeats it', async (t) => {
 t.test('the results of one request have a limit together', async (t) => {
   const feed = 'long-texts';
   for (let n = 0; n < 11; n += 1) await call('post_note', { feed, markdown: 'x'.repeat(100_000) });
-  const calls = [1, 2, 3, 4].map((id) => callOf('list_notes', { feed, limit: 100 }, id));
+  const calls = [1, 2, 3, 4, 5, 6, 7].map((id) => callOf('list_notes', { feed, limit: 100 }, id));
   const results = resultsIn(await send(service.url, JSON.stringify(calls)));
   const isRefused = ({ content }: { content: { text: string }[] }) =>
     /"code":"too_large"/.test(content[0]!.text);
   const refused = results.map(isRefused);
-  t.same([refused[0], refused[3]], [false, true], `${refused}`);
+  t.same([refused[0], refused[6]], [false, true], `${refused}`);
   t.equal((await call('list_notes', { feed, limit: 100 })).isError, false);
+});
+
+t.test('a list of long texts goes on at its next', async (t) => {
+  const feed = 'long-lists';
+  for (const text of ['a', 'b', 'c']) await call('post_note', { feed, markdown: text.repeat(100_000) });
+  const pages: string[][] = [];
+  let before: string | undefined;
+  do {
+    const { notes, next } = (await call('list_notes', { feed, before })).value;
+    pages.push(notes.map(({ content }: { content: string }) => content[0]!));
+    before = next ?? undefined;
+  } while (before !== undefined);
+  t.same(pages, [['c', 'b'], ['a']]);
 });
 
 t.test(
