@@ -229,7 +229,8 @@ const POST: OperationDocs = {
     'As `multipart/form-data` it is a text with its pictures, all stored or none: the text refers to a picture by its ' +
     'file name (`![alt](name)`), which becomes the name of the stored file; a picture that the text does not refer to is ' +
     'added at its end. `X-Note-Tags` and `X-Note-Expires` are for all of them, `X-Note-Title` for the text, or for the ' +
-    'pictures if there is no text.\n\nAs `application/json` it is a text, and members of the JSON take the place of the headers.',
+    'pictures if there is no text.\n\nAs `application/json` it is a text, and members of the JSON take the place of the headers.\n\n' +
+    'A `key` in the query is refused, because it is for `PUT`.',
   parameters: [...POST_HEADERS, 'idempotencyKey'],
   body: 'newNote',
   answers: {
