@@ -44,7 +44,7 @@ interface PublicFeedPage extends FeedPage {
 
 /** The page at `/r/<read_id>`. It reveals neither the feed's name nor its readers. */
 export function publicFeedPage(site: Site, feed: PublicFeedPage): string {
-  const { base, readId, title, description, query = {} } = feed;
+  const { base, readId, title, description } = feed;
   const shared = {
     title,
     url: readPageUrl(base, readId),
