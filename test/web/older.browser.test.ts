@@ -1,6 +1,7 @@
 /** Pages in browsers of some years ago: Chromium without what those do not know. */
 import t from 'tap';
 import { boxIsReady, contrastFindings, startBrowser, visit } from '../support/browser.ts';
+import { write } from '../support/drafts.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { start } from '../support/service.ts';
 
@@ -46,12 +47,30 @@ t.test('writing and logging in without what browsers learned in 2022 and 2023', 
   await page.click('button.primary');
   await page.waitForURL(`${locked.url}/from-an-old-phone`);
   await boxIsReady(page);
-  await page.fill('#note-text', 'Written');
+  await page.focus('#note-text');
   await page.click('#compose [data-action=title]');
   await page.fill('#note-title', 'On an old phone');
+  await write(page, 'Written');
   await page.reload();
   await page.waitForSelector('.restored:not([hidden])');
   await page.press('#note-text', 'Control+Enter');
   await page.waitForSelector('article h3:has-text("On an old phone")');
   t.same(errors, []);
+});
+
+t.test('a box that does not grow with its text has room for one', async (t) => {
+  const { page } = await visit(t, browser);
+  await page.route('**/*.css', async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({
+      response: answer,
+      body: (await answer.text()).replaceAll('field-sizing', 'unknown-sizing'),
+    });
+  });
+  await page.goto(`${url}/${feed.name}`);
+  await boxIsReady(page);
+  await page.fill('#note-text', 'A line\n'.repeat(20));
+  const { height } = (await page.locator('#note-text').boundingBox())!;
+  t.ok(height >= 190, `${height}`);
+  t.equal(await page.evaluate("getComputedStyle(document.querySelector('#note-text')).resize"), 'vertical');
 });
