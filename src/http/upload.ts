@@ -28,6 +28,12 @@ const LINGER_BYTES = 64 * 1024 * 1024;
 export const LINGER_MS = 5_000;
 const QUIET_MS = 200;
 
+/**
+ * The most pieces of a body in one turn of the event loop: a text in chunks of 10 bytes has as many. The binding hands over all
+ * that it has read, and calls for each chunk.
+ */
+const MAX_PIECES = 10_000;
+
 /** Shared by all uploads. */
 export interface UploadContext {
   readonly memory: BodyMemory;
@@ -65,6 +71,8 @@ export class Upload implements Holder {
   #onEnded: (() => void) | undefined;
   #windowStart = performance.now();
   #windowBytes = 0;
+  /** In this turn of the event loop. */
+  #pieces = 0;
 
   constructor(res: HttpResponse, declared: number | undefined, client: string, context: UploadContext) {
     this.declared = declared;
@@ -266,6 +274,13 @@ export class Upload implements Holder {
   }
 
   #onData(chunk: ArrayBuffer, isLast: boolean): void {
+    if (this.#pieces === 0) setImmediate(() => (this.#pieces = 0));
+    this.#pieces += 1;
+    if (this.#pieces > MAX_PIECES && this.#state !== 'discarding') {
+      this.#res.close();
+      return;
+    }
+    if (this.#pieces > MAX_PIECES) this.#onEnded?.();
     this.received += chunk.byteLength;
     this.#windowBytes += chunk.byteLength;
     if (isLast) this.ended = true;

@@ -60,3 +60,29 @@ t.test('a few requests at once are answered in their order', async (t) => {
   client.send(['a', 'b', 'c'].map((n) => `GET /${n} HTTP/1.1\r\n${HOST}\r\n`).join(''));
   for (const n of ['a', 'b', 'c']) t.equal((await client.response()).body.toString(), n);
 });
+
+t.test('a body of more chunks at once than any program writes ends its connection', async (t) => {
+  const server = await listen(t, [
+    {
+      id: 'upload',
+      method: 'POST',
+      path: '/',
+      handle: async (exchange) => text(200, String((await exchange.body(1024 * 1024)).length)),
+    },
+  ]);
+  const head = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`;
+  const lines = await RawConnection.open(server.port);
+  t.teardown(() => lines.close());
+  lines.send(`${head}${'14\r\n20 bytes in a chunk.\r\n'.repeat(5_000)}0\r\n\r\n`);
+  t.equal((await lines.response()).body.toString(), '100000');
+  const flood = await RawConnection.open(server.port);
+  t.teardown(() => flood.close());
+  flood.send(`${head}${'1\r\na\r\n'.repeat(500_000)}0\r\n\r\n`);
+  await t.rejects(flood.response());
+  const refused = await RawConnection.open(server.port);
+  t.teardown(() => refused.close());
+  refused.send(`${head.replace('/', '/nowhere')}${'1\r\na\r\n'.repeat(500_000)}`);
+  await refused.closed;
+  t.equal(server.bodies.used, 0);
+  t.equal(server.openRequests, 0);
+});
