@@ -64,6 +64,12 @@ const REQUESTS: Readonly<Record<string, (url: string) => Promise<Send>>> = {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     return () => post(`${url}/mcp`, 'application/json', body);
   },
+  'a call of 15 MB of an assistant': async (url) => {
+    const arguments_ = { feed: 'large', markdown: '日'.repeat(5_000_000) };
+    const params = { name: 'post_note', arguments: arguments_ };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    return () => post(`${url}/mcp`, 'application/json', body);
+  },
   '140,000 values of an assistant': async (url) => {
     const _meta = Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`k${n}`, n]));
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } });

@@ -38,6 +38,7 @@ import { Matches } from './read/matches.ts';
 import { Reader } from './read/reader.ts';
 import { Renderer } from './read/renderer.ts';
 import { ViewMaker } from './read/view-maker.ts';
+import { ownBytes } from './read/views/compose.ts';
 import { withAdmission } from './routes/admission.ts';
 import type { OperationParts } from './routes/operation.ts';
 import { operations } from './routes/operations.ts';
@@ -242,6 +243,7 @@ async function createParts(
     storage,
     posting,
     readHook: (request) => readHook(pools.checks, request),
+    parseLargeMessage: (body) => pools.checks.run('parse-message', ownBytes(body)),
     importing: new Importing({
       ...writing,
       posting,

@@ -128,6 +128,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'licenses',
     'read',
     'refusals.ts',
+    'requests',
     'search',
     'storage',
     'system-errors.ts',

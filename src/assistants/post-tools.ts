@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { noteKey } from '../feeds/keeping.ts';
 import { noteLimit, noteTooLarge } from '../feeds/limits.ts';
@@ -97,7 +98,7 @@ export const POST_TOOLS = [
     input: POST_FILE,
     result: 'Created',
     effect: 'adds',
-    run: (parts, input, call) => post(parts, input, call, () => fileOf(input, parts)),
+    run: (parts, input, call) => post(parts, input, call, async () => fileOf(input, parts)),
   }),
 ];
 
@@ -106,12 +107,12 @@ async function post(
   { access, posting }: ToolParts,
   input: PostFile | PostNote,
   { caller, base }: ToolCaller,
-  submit: () => Submission,
+  submit: () => Promise<Submission>,
 ): Promise<object> {
   const named = await access.requirePoster(caller, input.feed);
   const admitted = posting.admit(named, ('read_id' in input && input.read_id) || '');
   const key = input.key === undefined ? undefined : noteKey(input.key);
-  const submission = { ...submit(), key };
+  const submission = { ...(await submit()), key };
   const stored = await access.change(caller, named.feed, () => posting.post(admitted, submission, caller));
   const place = { base, readId: stored.feed.readId, name: named.name };
   const attachments = stored.attachments?.map((note) => createdNote(note, place));
@@ -119,7 +120,7 @@ async function post(
 }
 
 /** With pictures, the note is checked like a multipart form. */
-function noteOf(input: PostNote, parts: ToolParts): Submission {
+async function noteOf(input: PostNote, parts: ToolParts): Promise<Submission> {
   const { title, ...ofAll } = ownMembers(input);
   const meta = { title, ...ofAll };
   const bytes = encoder.encode(input.markdown);
@@ -129,6 +130,8 @@ function noteOf(input: PostNote, parts: ToolParts): Submission {
   addPart(form, { name: 'text' }, () => bytes);
   for (const { name, type, data, alt } of input.attachments) {
     const field = `${attachment(name)} data`;
+    // Decoding the largest picture takes 30 ms.
+    await nextTurn();
     addPart(form, { name: 'file', fileName: name, type }, (part) => fromBase64(data, { ...part, field }));
     if (alt !== undefined) addPart(form, { name: `alt.${name}` }, () => encoder.encode(alt));
   }

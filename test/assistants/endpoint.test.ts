@@ -310,6 +310,25 @@ t.test('the results of one request have a limit together', async (t) => {
   t.equal((await call('list_notes', { feed, limit: 100 })).isError, false);
 });
 
+t.test('a large body is read as a small one is', async (t) => {
+  const notJson = await send(service.url, `{"long": "${'x'.repeat(300_000)}`);
+  const notUtf8 = await ask(`${service.url}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: new Uint8Array(300_000).fill(0xff),
+  });
+  const tooMany = await send(service.url, JSON.stringify({ list: Array(150_000).fill(1) }));
+  for (const refused of [notJson, notUtf8, tooMany])
+    t.match(refused, { status: 400, json: { error: { code: -32700 } } });
+  const deep = `${'['.repeat(1_900)}${']'.repeat(1_900)}`;
+  const call = JSON.stringify(callOf('post_note', { feed: 'deep', markdown: 'é'.repeat(40_000) }));
+  const padded = call.replace(
+    '"params":{',
+    `"params":{"_meta":{"deep":${deep},"long":"${'日'.repeat(100_000)}"},`,
+  );
+  t.match(resultsIn(await send(service.url, padded))[0], { structuredContent: { read_url: /feed/ } });
+});
+
 t.test('a list of long texts goes on at its next', async (t) => {
   const feed = 'long-lists';
   for (const text of ['a', 'b', 'c']) await call('post_note', { feed, markdown: text.repeat(100_000) });

@@ -10,7 +10,7 @@ import { isMainThread, parentPort } from 'node:worker_threads';
 
 /** Work that threads of a pool load when they get a task. */
 const TASKS =
-  /\/workers\/(compose|compress|find-matches|hash-password|inspect-picture|read-hook|render-texts|rewrite-references|verify-password)\.[jt]s$/;
+  /\/workers\/(compose|compress|find-matches|hash-password|inspect-picture|parse-message|read-hook|render-texts|rewrite-references|verify-password)\.[jt]s$/;
 const POLL_MS = 5;
 
 function die(how) {

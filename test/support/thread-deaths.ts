@@ -101,6 +101,19 @@ export const HELPERS: readonly Helper[] = [
     use: (load) =>
       load.feed(FEED).send('POST', '/hooks/generic', JSON.stringify({ title: 'a', text: longText(100_000) })),
   },
+  {
+    work: 'parse-message',
+    ...POOLED,
+    use: (load) => {
+      const params = { _meta: { text: longText(300_000) } };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params });
+      const headers = {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      };
+      return ask(`${load.url}/mcp`, { method: 'POST', headers, body });
+    },
+  },
   { work: 'write-files', ...OWN, backends: ['fs'], use: post },
   {
     work: 'watch-files',
