@@ -12,6 +12,8 @@ import type { ReadPlace } from './views/document.ts';
 /** Pictures of texts that are looked up because they are on none of the pages that were looked at. */
 const MAX_LOOKED_UP = 100;
 
+type PlacedReference = readonly [place: number, reference: string];
+
 interface AttachmentParts {
   readonly storage: Pick<Storage, 'note'>;
   readonly renderer: Pick<Renderer, 'texts'>;
@@ -28,8 +30,8 @@ export class Attachments {
   readonly #shown = new Map<Note, { readonly text: Note; readonly place: number }>();
   /** Texts that were loaded, by id; undefined if there is none. */
   readonly #loaded = new Map<NoteId, Note | undefined>();
-  /** By the text: the references of the pictures that it shows. */
-  readonly #references = new Map<NoteId, readonly string[]>();
+  /** By the text: the pictures that it shows, by what follows the last slash, because parsing all their addresses takes long. */
+  readonly #references = new Map<NoteId, ReadonlyMap<string, readonly PlacedReference[]>>();
   /** Pictures that were looked at. */
   readonly #seen = new Set<NoteFile>();
   /** Total size of the texts that were loaded only to see which pictures they show, bytes. */
@@ -155,7 +157,8 @@ export class Attachments {
     if (left.length === 0) return;
     const { notes, isComplete } = await this.#parts.renderer.texts(left, this.#place.readId);
     this.#isComplete &&= isComplete;
-    for (const { id, rendered } of notes) this.#references.set(id, pictureReferences(rendered!));
+    for (const { id, rendered } of notes)
+      this.#references.set(id, Map.groupBy(pictureReferences(rendered!).entries(), lastPart));
   }
 
   /** Where among its pictures a text shows this one; -1 if it does not. */
@@ -163,13 +166,19 @@ export class Attachments {
     const { base, readId } = this.#place;
     const url = fileUrl(base, readId, noteFile(picture.id, picture.type));
     const address = URL.parse(url)?.href ?? url;
-    const name = address.slice(address.lastIndexOf('/'));
+    const name = address.slice(address.lastIndexOf('/') + 1);
     const folder = filesUrl(base, readId);
-    const isShown = (reference: string) =>
-      // Parsing an address takes longer, and a text may refer to thousands of pictures.
-      `/${reference}`.endsWith(name) && addressOf(reference, folder) === address;
-    return this.#references.get(id)!.findIndex(isShown);
+    const [place = -1] =
+      this.#references
+        .get(id)!
+        .get(name)
+        ?.find(([, reference]) => addressOf(reference, folder) === address) ?? [];
+    return place;
   }
+}
+
+function lastPart([, reference]: PlacedReference): string {
+  return reference.slice(reference.lastIndexOf('/') + 1);
 }
 
 /** Whether a text has the file name of a picture anywhere. Most texts that do not show it lack the name, so they need not be rendered. */
