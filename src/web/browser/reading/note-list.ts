@@ -201,6 +201,8 @@ export class Part {
 
 /** Where the first note in view stands, to put it there again after a change above it. */
 class Place {
+  /** Browsers scroll by whole pixels. What was left over is made up for at the next change, or the page would creep. */
+  static #rest = { scrollY: 0, px: 0 };
   readonly #id: string | undefined;
   readonly #top: number = 0;
 
@@ -208,12 +210,15 @@ class Place {
     const first = notes.find((note) => !going.includes(note) && note.getBoundingClientRect().bottom > 0);
     if (first === undefined) return;
     this.#id = first.id;
-    this.#top = first.getBoundingClientRect().top;
+    this.#top = first.getBoundingClientRect().top + (Place.#rest.scrollY === scrollY ? Place.#rest.px : 0);
   }
 
   restore(): void {
     const note = this.#id === undefined ? null : document.getElementById(this.#id);
-    if (note !== null) scrollBy(0, note.getBoundingClientRect().top - this.#top);
+    if (note === null) return;
+    const moved = () => note.getBoundingClientRect().top - this.#top;
+    scrollBy(0, moved());
+    Place.#rest = { scrollY, px: -moved() };
   }
 }
 
