@@ -56,7 +56,7 @@ export class ServiceClient {
       this.askAbout(name, password, '/notes?limit=100'),
     ]);
     if (feed === undefined) {
-      same([record.status, list.text], [404, '{"notes":[],"next":null}'], `${name} is absent`);
+      same([record.status, list.json], [404, { notes: [], next: null }], `${name} is absent`);
       return;
     }
     const { readId, title, description, showSender, listed, image, notes } = feed;
