@@ -1,10 +1,9 @@
 /** While an import is under way, the feed is not closed to others. */
-import { Client } from 'pg';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
-import { PostgresServer } from '../support/postgres.ts';
+import { connected, PostgresServer } from '../support/postgres.ts';
 import { ask, start } from '../support/service.ts';
 import { zipOf } from '../support/zips.ts';
 
@@ -26,9 +25,7 @@ t.test('other writes to the feed go between the batches of a long import', async
   const texts = Array.from({ length: TEXTS }, (_, n) => ({ name: `text ${n}.md`, bytes: `text ${n}` }));
   const body = zipOf([...texts, { name: 'picture.png', bytes: PIXEL }]);
   // Pictures are compared with those that the operator has closed, so the import waits at its last file.
-  const gate = new Client(database);
-  await gate.connect();
-  t.teardown(() => gate.end());
+  const gate = await connected(t, database);
   await gate.query('BEGIN; LOCK TABLE operator_records');
 
   let isOver = false;

@@ -1,11 +1,10 @@
 /** The days that an instance keeps notes, and who removes them, where notes are in a database. */
-import { Client } from 'pg';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { toFeed } from '../../src/writing/command.ts';
 import { eventually } from '../support/eventually.ts';
-import { PostgresServer } from '../support/postgres.ts';
+import { connected, PostgresServer } from '../support/postgres.ts';
 import { post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { dataFolder } from './files-support.ts';
@@ -102,9 +101,7 @@ t.test('a feed that is being made while a process starts with other days is due 
     `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END'`,
   );
   await server.sql(url, 'CREATE TRIGGER waiting BEFORE INSERT ON feeds FOR EACH ROW EXECUTE FUNCTION wait()');
-  const gate = new Client(url);
-  await gate.connect();
-  t.teardown(() => gate.end());
+  const gate = await connected(t, url);
   await gate.query('SELECT pg_advisory_lock(1)');
   const waitsFor = async (lock: string) =>
     (await gate.query(`SELECT FROM pg_locks WHERE NOT granted AND ${lock}`)).rows.length > 0;

@@ -1,10 +1,10 @@
 /** `schemas/postgres-<version>.sql` is a database as each version of the schema made it, as text: see `checkKept`. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import t from 'tap';
 import { migrate, SCHEMA_VERSION } from '../../src/storage/postgres/schema.ts';
-import { PostgresServer } from '../support/postgres.ts';
+import { connected, PostgresServer } from '../support/postgres.ts';
 import { feedName } from './contract.ts';
 import { checkKept, KEPT_KEYS, KEPT_LICENSE } from './kept-database.ts';
 import { opened } from './postgres-support.ts';
@@ -16,17 +16,10 @@ const versions = Array.from({ length: SCHEMA_VERSION }, (_, i) => i + 1);
 
 const server = await PostgresServer.start(t);
 
-async function connected(url: string): Promise<Client> {
-  const client = new Client(url);
-  await client.connect();
-  t.teardown(() => client.end());
-  return client;
-}
-
 /** A database as that version left it. */
 async function databaseOf(version: number): Promise<{ url: string; client: Client }> {
   const url = await server.database();
-  const client = await connected(url);
+  const client = await connected(t, url);
   await client.query(readFileSync(join(SCHEMAS, fixtureOf(version)), 'utf8'));
   return { url, client };
 }
@@ -53,7 +46,7 @@ async function schemaOf(client: Client): Promise<unknown> {
 async function checkUpgraded(url: string): Promise<void> {
   const fresh = await server.database();
   for (const one of [url, fresh]) await migrate(one);
-  t.same(await schemaOf(await connected(url)), await schemaOf(await connected(fresh)));
+  t.same(await schemaOf(await connected(t, url)), await schemaOf(await connected(t, fresh)));
 }
 
 t.test('every version of the schema has its fixture', async (t) => {

@@ -1,11 +1,10 @@
 /** A start that upgrades the tables while others use them, such as `pg_dump` and containers of an earlier version. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import t from 'tap';
 import { containerSettings } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
-import { PostgresServer } from '../support/postgres.ts';
+import { connected, PostgresServer } from '../support/postgres.ts';
 import { ask } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
@@ -17,19 +16,12 @@ const WAITING = `SELECT FROM pg_stat_activity
 
 const server = await PostgresServer.start(t);
 
-async function connected(url: string): Promise<Client> {
-  const client = new Client(url);
-  await client.connect();
-  t.teardown(() => client.end());
-  return client;
-}
-
 t.test('it waits for a reader that takes long, and keeps nobody else from the tables', async (t) => {
   const url = await server.database();
-  const container = await connected(url);
+  const container = await connected(t, url);
   await container.query(readFileSync(EARLIER, 'utf8'));
   await container.query(PATIENCE);
-  const dump = await connected(url);
+  const dump = await connected(t, url);
   await dump.query('BEGIN; LOCK TABLE feeds, notes, tags IN ACCESS SHARE MODE');
   const starting = ServiceProcess.start(t, { env: containerSettings(url) });
   t.ok(await eventually(async () => (await container.query(WAITING)).rows.length > 0));

@@ -271,6 +271,14 @@ export class PostgresServer {
   }
 }
 
+/** A connection of a test's own, until the test ends. */
+export async function connected(t: Scope, url: string): Promise<Client> {
+  const client = new Client(url);
+  await client.connect();
+  t.teardown(() => client.end());
+  return client;
+}
+
 function run(program: string, args: readonly string[]): ChildProcess {
   const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   const { NODE_OPTIONS: _, ...env } = process.env;
