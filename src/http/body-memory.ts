@@ -153,7 +153,7 @@ export class BodyMemory {
     }
   }
 
-  /** Bytes that would have to be free so that nobody waited for memory of others. */
+  /** Returns how many more bytes must be free so that no body waits because of other clients' bodies; 0 or less if none does. */
   #missing(): number {
     const others = this.#queue.filter(({ client, size }) => this.#isWithinShare(client, size));
     const large = others.filter(({ size }) => size > SMALL_BODY_BYTES);

@@ -276,11 +276,11 @@ export class Upload implements Holder {
   #onData(chunk: ArrayBuffer, isLast: boolean): void {
     if (this.#pieces === 0) setImmediate(() => (this.#pieces = 0));
     this.#pieces += 1;
-    if (this.#pieces > MAX_PIECES && this.#state !== 'discarding') {
-      this.#res.close();
-      return;
+    if (this.#pieces > MAX_PIECES) {
+      if (this.#state !== 'discarding') return void this.#res.close();
+      // What waits for the end of the body goes on now.
+      this.#onEnded?.();
     }
-    if (this.#pieces > MAX_PIECES) this.#onEnded?.();
     this.received += chunk.byteLength;
     this.#windowBytes += chunk.byteLength;
     if (isLast) this.ended = true;

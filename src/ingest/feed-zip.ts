@@ -28,8 +28,10 @@ const ENCRYPTED = 1;
 const [FILE_TYPE, REGULAR] = [0o170000, 0o100000];
 /** Archives made on a Mac have a second tree with what other systems do not know, and how a folder is shown. */
 const [MAC_TREE, MAC_FILE] = ['__MACOSX/', '.DS_Store'];
-/** The flag that a name is in UTF-8; the system, in the upper half of `versionMadeBy`, that may write backslashes for slashes. */
-const [UTF8_NAME, WINDOWS] = [0x800, 0];
+/** This bit of the flags says that the name is in UTF-8. */
+const UTF8_NAME = 0x800;
+/** The upper half of `versionMadeBy` names the system that made the zip. Programs on this one may separate folders with backslashes. */
+const WINDOWS = 0;
 /** Shorter files are inflated at once, because a task for the thread pool takes longer, bytes. */
 const INLINE_BYTES = 128 * 1024;
 

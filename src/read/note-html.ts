@@ -243,8 +243,8 @@ class NoteHtml {
   }
 
   /**
-   * @param begin its start tag without `>`
-   * @param end its end tag
+   * @param begin the start tag of the block, without `>`
+   * @param end the end tag of the block
    */
   #block(begin: Part, end: Part, content: string | readonly Token[], start = ''): void {
     this.#emitPart(begin);

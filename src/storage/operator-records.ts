@@ -1,5 +1,5 @@
 /**
- * What an operator, or a reader who reports something, leaves in the storage. Keys are
+ * Records that operators make when they close something, and readers when they report something. Their keys are
  * - of a `name`: the name of a feed that is closed,
  * - of a `link`: the read id of a feed that was removed,
  * - of a `picture`: the SHA-256 of its bytes in base64url,

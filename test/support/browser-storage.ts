@@ -1,4 +1,7 @@
-/** A JavaScript expression for all values in a store of one of the browser's databases; an empty list if the page has not made that database. */
+/**
+ * Returns a JavaScript expression, to be evaluated in the page. Its value is a list of all values in a store of an IndexedDB database,
+ * empty if the page has not made that database.
+ */
 const allIn = (database: string, store: string) => `new Promise((done) => {
   const opening = indexedDB.open('${database}');
   // Making it is up to the page.

@@ -16,7 +16,7 @@ export async function isKept(page: Page, text: string, expires = ''): Promise<vo
     );
   if (!(await eventually(has))) throw new Error(`no draft holds ${text}`);
 }
-/** All drafts in the browser's database, as JSON. */
+/** Returns all drafts that the browser keeps in IndexedDB, as JSON. */
 export const storage = async (page: Page) => JSON.stringify(await page.evaluate(ALL_DRAFTS));
 
 /** Two windows of one browser on a feed with a note. */

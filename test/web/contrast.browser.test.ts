@@ -11,7 +11,7 @@ const feed = new FeedClient(url, 'seen');
 await feed.post('Words', { 'x-note-tags': 'otters,owls' });
 const address = `${url}/${feed.name}`;
 
-/** A property of an element, or of a part of it, as the browser paints it. */
+/** Returns the computed value of a CSS property. `part` names a pseudo-element of the element, such as `::before`. */
 function painted(page: Page, selector: string, property: string, part = ''): Promise<string> {
   return page.evaluate<string>(
     `getComputedStyle(document.querySelector(${JSON.stringify(selector)}), ${JSON.stringify(part)})[${JSON.stringify(property)}]`,

@@ -1,4 +1,5 @@
 /** Pages in browsers of some years ago: Chromium without what those do not know. */
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { boxIsReady, contrastFindings, startBrowser, visit } from '../support/browser.ts';
 import { write } from '../support/drafts.ts';
@@ -10,16 +11,19 @@ const { url } = await start(t);
 const feed = new FeedClient(url, 'older');
 await feed.post('Words', { 'x-note-tags': 'otters' });
 
+/** Serves styles in which a property or function has a name that no browser knows. */
+async function takeFromStyles(page: Page, feature: string): Promise<void> {
+  await page.route('**/*.css', async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replaceAll(feature, `unknown-${feature}`);
+    await route.fulfill({ response, body });
+  });
+}
+
 for (const colorScheme of ['light', 'dark'] as const)
   t.test(`light colours without light-dark(), where ${colorScheme} ones are preferred`, async (t) => {
     const { page } = await visit(t, browser, { colorScheme });
-    await page.route('**/*.css', async (route) => {
-      const answer = await route.fetch();
-      await route.fulfill({
-        response: answer,
-        body: (await answer.text()).replaceAll('light-dark(', 'unknown('),
-      });
-    });
+    await takeFromStyles(page, 'light-dark');
     await page.goto(`${url}/${feed.name}`);
     await page.click('article summary');
     const painted = (selector: string, property: string) =>
@@ -60,13 +64,7 @@ t.test('writing and logging in without what browsers learned in 2022 and 2023', 
 
 t.test('a box that does not grow with its text has room for one', async (t) => {
   const { page } = await visit(t, browser);
-  await page.route('**/*.css', async (route) => {
-    const answer = await route.fetch();
-    await route.fulfill({
-      response: answer,
-      body: (await answer.text()).replaceAll('field-sizing', 'unknown-sizing'),
-    });
-  });
+  await takeFromStyles(page, 'field-sizing');
   await page.goto(`${url}/${feed.name}`);
   await boxIsReady(page);
   await page.fill('#note-text', 'A line\n'.repeat(20));

@@ -10,8 +10,8 @@ export interface WatchTask {
   /** False: poll only, as if the kernel sent no events. */
   readonly events: boolean;
   /**
-   * Ms since the epoch, for a watch in the place of one that died: it reports all that is there, and as changed each file that has
-   * changed since this moment.
+   * Set if this watch replaces one that died, ms since the epoch. The new watch reports all files, and reports a file as changed if it
+   * has changed since this moment.
    */
   readonly changedSince?: number;
 }

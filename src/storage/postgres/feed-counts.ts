@@ -41,8 +41,8 @@ export function addToCounts(
 
 /**
  * What one transaction may add to the counts of feeds and of bytes in them. The counts are in slots, each with an equal share of
- * the limit. A transaction whose slot has room locks that slot alone, so transactions wait for each other only near a limit. One
- * whose slot has no room locks all slots and makes them level. So the sum of the slots is never above the limit.
+ * the limit. A transaction whose slot has room locks that slot alone, so transactions wait for each other only near a limit. A
+ * transaction whose slot has no room locks all slots and spreads the counts evenly. So the sum of the slots is never above the limit.
  */
 export class CountLimits {
   readonly #transaction: Transaction;

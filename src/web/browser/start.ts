@@ -20,7 +20,7 @@ feed.addEventListener('input', (event) => {
 });
 feed.addEventListener('compositionend', makeName);
 
-/** Makes what was typed a name that a feed may have. */
+/** Changes what was typed into a valid name of a feed: in lower case, with hyphens for spaces. */
 function makeName(): void {
   const { selectionStart, selectionEnd } = feed;
   feed.value = feed.value.toLowerCase().replaceAll(' ', '-');

@@ -264,7 +264,8 @@ function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
   }
 
   /**
-   * Finds the pictures of the box that are stored with this note already, because an answer was lost. Returns their files by their names.
+   * Finds pictures of the box that this note has already, because the answer to an earlier save was lost. Returns the file of each by
+   * its name in the box.
    * It compares sizes, too, because somebody else may have added a picture of the same name. Returns nothing if the service does not
    * answer, so that the person sees the conflict.
    */
