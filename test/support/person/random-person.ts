@@ -16,6 +16,8 @@ const [ACT_MS, END_MS] = [60_000, 300_000];
 /** After so long without its draft, a page is loaded again, ms. */
 const LATE_MS = 20_000;
 const MAX_WINDOWS = 2;
+/** The pictures in the box for new notes. */
+const PICTURES = '#compose .attachments li';
 /** What a page says that does not post what may be stored already. */
 const STORED_BEFORE = /is stored already/;
 /** More drafts than anybody here leaves. */
@@ -528,12 +530,13 @@ export class RandomPerson {
     if (!isBack) throw new Error('a draft does not come back');
     const text = await page.inputValue('#note-text');
     this.diary.say(`post the draft ${JSON.stringify(text)}`);
-    // It may have nothing but a title or tags.
-    if (text === '' && (await page.locator('#compose .attachments li').count()) === 0)
-      await page.fill('#note-text', 'A text');
     const isPosted = await eventually(async () => {
       await page.waitForSelector('#compose:not([aria-busy=true])');
-      if (!(await this.#isEmpty(page))) await this.#press(page);
+      if (await this.#isEmpty(page)) return true;
+      // It may have nothing but a title or tags, also after its text was taken out because a note has that.
+      if ((await page.inputValue('#note-text')) === '' && (await page.locator(PICTURES).count()) === 0)
+        await page.fill('#note-text', 'A text');
+      await this.#press(page);
       return this.#isEmpty(page);
     });
     if (!isPosted) throw new Error(`the draft is not posted: ${await page.textContent('#compose')}`);
@@ -543,7 +546,7 @@ export class RandomPerson {
   async #isEmpty(page: Page): Promise<boolean> {
     for (const field of ['#note-text', '#note-title', '#note-tags'])
       if ((await page.inputValue(field)) !== '') return false;
-    return (await page.locator('#compose .attachments li').count()) === 0;
+    return (await page.locator(PICTURES).count()) === 0;
   }
 
   /** Removes the words from the box that a note has already. */
@@ -562,7 +565,7 @@ export class RandomPerson {
       });
       await page.fill(field, left.join(separator), { timeout: BUTTON_MS });
     }
-    for (const row of (await page.locator('#compose .attachments li').all()).reverse())
+    for (const row of (await page.locator(PICTURES).all()).reverse())
       if (!wordsIn((await row.locator('.file').textContent()) ?? '').every(isNew))
         await row.locator('[data-action=remove]').click({ timeout: BUTTON_MS });
   }
