@@ -34,7 +34,7 @@ type StartService = (
 
 /**
  * Runs the process from its settings to the first signal. With several processes it is their supervisor, or one of them.
- * Exits with 0 after a stop, and with 1 if the start or the stop fails or an error is unhandled.
+ * Exits with 0 after a stop, which also ends a start, and with 1 if the start or the stop fails or an error is unhandled.
  */
 export async function run(startService: StartService): Promise<void> {
   const config = readSettings();
@@ -54,7 +54,14 @@ export async function run(startService: StartService): Promise<void> {
       exit(1);
     });
   }
-  const service = await start(config, log, startService, link);
+  const starting = start(config, log, startService, link);
+  // A start that waits, such as for the locks of a backup, is left as a kill would leave it: nothing has been acknowledged.
+  const isLeft = await Promise.race([starting.then(() => false), stop.then(() => true)]);
+  if (isLeft) {
+    log.info('stopped before the start was done', { reason: await stop });
+    return exit(0);
+  }
+  const service = await starting;
   if (!service) return exit(1);
   if (link) link.ready(service.url);
   else process.stderr.write(welcome(service.url, config));

@@ -158,6 +158,18 @@ t.test('with sign-in no warning is logged either', async (t) => {
   t.equal(await errors, 'Note Feed is open at https://notes.example. Sign in there to post.\n');
 });
 
+t.test('a signal ends a start that takes long', async (t) => {
+  const { child, output, errors, exit } = start(t, { FAKE: 'never starts' });
+  await says(child, 'starting');
+  child.kill('SIGTERM');
+  t.strictSame(await exit, { code: 0, signal: null });
+  t.match(await output, [
+    { msg: 'starting' },
+    { level: 'info', msg: 'stopped before the start was done', reason: 'SIGTERM' },
+  ]);
+  t.equal(await errors, '');
+});
+
 t.test('a second signal ends a stop that takes too long', async (t) => {
   const { child, exit } = start(t, { FAKE: 'never stops' });
   await says(child, 'started');
