@@ -1,6 +1,6 @@
 /** What Chromium tells screen readers: where one is, and what has happened, each once. */
 import t from 'tap';
-import { boxIsReady, startBrowser, visit } from '../support/browser.ts';
+import { boxIsReady, isRouted, startBrowser, visit } from '../support/browser.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { start } from '../support/service.ts';
 
@@ -54,8 +54,24 @@ t.test('whoever has made a feed hears that its address must be kept', async (t) 
   await boxIsReady(page);
   await page.fill('#note-text', 'First');
   await page.press('#note-text', 'Control+Enter');
-  await page.waitForSelector('#keep:focus', { timeout: 15_000 });
+  await page.waitForSelector('#keep:focus');
   await page.reload();
   await page.waitForSelector('#keep:not([hidden])');
   t.equal(await page.locator('#keep:focus').count(), 0, 'once');
+});
+
+t.test('also if the page shows the note before its answer has come', async (t) => {
+  const { page } = await visit(t, browser);
+  await page.goto(`${url}/shown-first`);
+  await boxIsReady(page);
+  await page.route('**/shown-first', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    const response = await route.fetch();
+    await page.waitForSelector('article:has-text("First")');
+    await route.fulfill({ response });
+  });
+  await isRouted(page);
+  await page.fill('#note-text', 'First');
+  await page.press('#note-text', 'Control+Enter');
+  await page.waitForSelector('#keep:focus');
 });

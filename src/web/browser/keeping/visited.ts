@@ -40,14 +40,17 @@ function keep(): void {
   const title = find(main, 'h1').textContent!.trim();
   const isMade = read() === name;
   const { isNew } = keepFeed({ name, title, seen, ...(isMade && { isNew: true }) });
-  if (isMade) write('');
   const card = document.querySelector<HTMLElement>('#keep[hidden]');
   if (card === null || isNew !== true) return;
   card.hidden = false;
-  // The first note has loaded the page again, so nobody uses anything yet, and whoever does not see the page hears of it.
-  if (isMade && document.activeElement === document.body) card.focus();
+  // Whoever does not see the page hears of it as soon as a page is loaded and nobody uses anything in it yet.
+  if (isMade && document.activeElement === document.body) {
+    write('');
+    card.focus();
+  }
   onActions(card, {
     kept() {
+      write('');
       keepFeed({ name, title, seen, isNew: false });
       card.hidden = true;
       main.focus();

@@ -71,8 +71,7 @@ export function newNote(form: HTMLFormElement): Box {
 
   /** Shows notes that had waited to be sent. */
   async function showSent(): Promise<void> {
-    const isFirst = document.querySelector('[data-empty-feed]') !== null;
-    if (isFirst && !box.hasChanges()) location.reload();
+    if (isOfEmptyFeed() && !box.hasChanges()) location.reload();
     else await refresh();
   }
 
@@ -89,13 +88,15 @@ export function newNote(form: HTMLFormElement): Box {
       return;
     }
     isKept = false;
+    // The note may show before its answer has come.
+    const isFirst = isOfEmptyFeed();
     if (!(await status.run(send)))
       return find<HTMLElement>(form, '.error, .outdated').scrollIntoView({ block: 'nearest' });
     box.discard();
     await draft.clear();
     // Where no draft is kept, it is there until now.
     await forgetBrought().catch(() => {});
-    if (!isKept) await showPosted();
+    if (!isKept) await showPosted(isFirst);
 
     async function send(signal: AbortSignal, onProgress?: (part: number) => void): Promise<string> {
       const { feed = '', identity = '' } = form.dataset;
@@ -126,13 +127,17 @@ export function newNote(form: HTMLFormElement): Box {
     }
   }
 
-  async function showPosted(): Promise<void> {
-    // The page of a feed with notes has other parts than the page of an empty feed.
-    if (document.querySelector('[data-empty-feed]') !== null) return location.reload();
+  async function showPosted(isFirst: boolean): Promise<void> {
+    if (isFirst) return location.reload();
     toast('Posted.');
     text!.focus();
     form.classList.remove('open');
     await refresh();
+  }
+
+  /** Whether the page is that of a feed without notes, which has other parts than that of a feed with notes. */
+  function isOfEmptyFeed(): boolean {
+    return document.querySelector('[data-empty-feed]') !== null;
   }
 
   /** An empty box becomes one line; another is left as it is. */
