@@ -100,6 +100,13 @@ export async function settled(page: Page): Promise<void> {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
 }
 
+/** Waits until a page does not ask whether to leave it, because all that was written in it is kept. */
+export async function mayBeLeft(page: Page): Promise<void> {
+  const asksNothing = "dispatchEvent(new Event('beforeunload', { cancelable: true }))";
+  if (!(await eventually(() => page.evaluate<boolean>(asksNothing))))
+    throw new Error('the page may not be left');
+}
+
 /** Waits until the box for new notes has its script, which is loaded when the page is idle. Until then files are not taken. */
 export async function boxIsReady(page: Page): Promise<void> {
   // Its script opens the box at any input.

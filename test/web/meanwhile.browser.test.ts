@@ -1,7 +1,17 @@
 /** What somebody else changed while a page was open, with two windows of Chromium: nothing is overwritten unseen or lost. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { boxIsReady, isRouted, isUsable, PHONE, settled, startBrowser, visit } from '../support/browser.ts';
+import {
+  boxIsReady,
+  isRouted,
+  isUsable,
+  mayBeLeft,
+  PHONE,
+  settled,
+  startBrowser,
+  visit,
+} from '../support/browser.ts';
+import { storage } from '../support/drafts.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
@@ -91,6 +101,7 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     await page.fill('#edit-text', 'My text');
     await page.click('article .primary');
     await page.waitForSelector('.meanwhile.changed:focus');
+    await mayBeLeft(page);
     await edit(page, note.url);
     await page.waitForSelector('article .restored:has-text("Your draft")');
     await page.click('article .primary');
@@ -426,6 +437,7 @@ t.test('a picture whose answer was lost is there once, though words were added s
     await page.fill('.attachments .alt', 'A dot');
     await saveUnanswered(page, note.id);
     if (isLeft) {
+      await mayBeLeft(page);
       await edit(page, note.url);
       await page.waitForSelector('article .restored:has-text("Your draft of")');
     }
@@ -547,6 +559,9 @@ t.test('a page of a feed that is gone or another one posts nothing unasked', asy
     t.match(await page.textContent('.outdated'), 'Somebody has made this feed');
     t.equal((await feed.list()).json.notes.length, 1);
     await feed.send('DELETE');
+    // Else the post below may wait for its draft.
+    await page.fill('#note-text', '');
+    t.ok(await eventually(async () => !(await storage(page)).includes('To a new one')));
     await postAfter('To a new one', () => feed.post('Theirs', { 'x-feed-password': 'theirs' }));
     t.match(await page.textContent('.outdated'), 'You may not post');
     t.notOk(await page.isVisible('[data-action=renew]'));
