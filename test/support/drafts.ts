@@ -16,6 +16,17 @@ export async function isKept(page: Page, text: string, expires = ''): Promise<vo
     );
   if (!(await eventually(has))) throw new Error(`no draft holds ${text}`);
 }
+/** Empties the box for new notes, and waits until its draft is gone, which would come back when the page is loaded again. */
+export async function emptyBox(page: Page): Promise<void> {
+  for (const field of ['#note-text', '#note-tags']) await page.fill(field, '');
+  const box = await page.getAttribute('#compose', 'data-draft');
+  const isGone = async () =>
+    JSON.parse(await storage(page)).every(
+      ({ feed, note }: { feed: string; note: string }) => feed !== box || note !== '',
+    );
+  if (!(await eventually(isGone))) throw new Error('a draft is left');
+}
+
 /** Returns all drafts that the browser keeps in IndexedDB, as JSON. */
 export const storage = async (page: Page) => JSON.stringify(await page.evaluate(ALL_DRAFTS));
 

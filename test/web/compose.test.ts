@@ -13,6 +13,7 @@ import {
   startBrowser,
   visit,
 } from '../support/browser.ts';
+import { emptyBox } from '../support/drafts.ts';
 import { EXIF_MARK, exif, jpegWith } from '../support/exif.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
@@ -90,7 +91,7 @@ t.test('the box is one line until it is used, and is left by Escape', async (t) 
   await page.waitForSelector('#compose .primary');
   await page.keyboard.press('Escape');
   t.ok(await page.isVisible('#compose .primary'), 'what was written stays in sight');
-  await page.fill('#note-text', '');
+  await emptyBox(page);
 });
 
 t.test('a first note is posted with pasted and dropped pictures, title and tags', async (t) => {
@@ -174,7 +175,7 @@ t.test('rules are said when they are broken, and Post goes to what breaks one', 
   for (let left = 9; left > 0; left -= 1)
     await page.click('.attachments li:nth-child(1) [data-action=remove]');
   t.equal(await page.locator('.attachments li').count(), 0);
-  await page.fill('#note-text', '');
+  await emptyBox(page);
 });
 
 t.test('a refusal is explained and nothing is lost; a first note may protect its feed', async (t) => {
@@ -243,7 +244,7 @@ t.test('the tools act on the selection, and undo takes each back', async (t) => 
   await select(0, 3);
   await tool('code');
   t.equal(await textOf(page), '```\nx\ny\n```');
-  await page.fill('#note-text', '');
+  await emptyBox(page);
 });
 
 t.test('tags of the feed are offered, and chosen by keys', async (t) => {
@@ -267,7 +268,7 @@ t.test('tags of the feed are offered, and chosen by keys', async (t) => {
   t.equal(await page.inputValue('#note-tags'), 'server, green, ');
   await page.keyboard.type('s');
   t.notOk(await page.isVisible('#note-known-tags'), 'none twice');
-  await page.fill('#note-tags', '');
+  await emptyBox(page);
 });
 
 t.test('a note with pictures is written, ordered and posted with the keyboard alone', async (t) => {
@@ -548,6 +549,7 @@ t.test('nothing is typed into or added to a note that is being sent', async (t) 
   t.equal(await page.locator('.attachments li').count(), 0);
   held.resolve();
   await page.waitForSelector('article:has-text("First")');
+  await page.waitForSelector('#note-text:focus');
   await page.keyboard.type('Second');
   t.equal(await page.inputValue('#note-text'), 'Second');
 });
