@@ -1,8 +1,18 @@
 /** The OAuth server of a locked instance: registration, consent, codes and tokens, and the attacks on them. */
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { OAuth, SignedTokens } from '../../src/oauth/oauth.ts';
-import { answerIn, OAuthClient, opensTools, REDIRECT, registered } from '../support/oauth-client.ts';
-import { ask, start } from '../support/service.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  answerIn,
+  challengeOf,
+  OAuthClient,
+  opensTools,
+  REDIRECT,
+  registered,
+} from '../support/oauth-client.ts';
+import { ask, start, tempDir } from '../support/service.ts';
 
 const PASSWORD = 'let us in';
 const SECRET = 'the secret of a test, long enough';
@@ -156,7 +166,16 @@ t.test('a wrong client or address is a page, and never leads there', async (t) =
   const local = await OAuthClient.register(url, 'http://127.0.0.1:1234/cb');
   const port = local.request({ redirect_uri: 'http://127.0.0.1:9/cb' });
   t.equal((await local.page(port)).status, 200, 'its port on the own machine is any');
-  t.equal((await local.page(local.request({ redirect_uri: 'http://localhost:9/cb' }))).status, 400);
+  const near = [
+    'http://localhost:9/cb',
+    'http://127.0.0.1:9\\cb',
+    'http://127.0.0.1:9/c\tb',
+    'HTTP://127.0.0.1:9/cb',
+  ];
+  for (const redirect_uri of near)
+    t.equal((await local.page(local.request({ redirect_uri }))).status, 400, redirect_uri);
+  const secure = await OAuthClient.register(url, 'https://localhost/cb');
+  t.equal((await secure.page(secure.request({ redirect_uri: 'https://localhost:9/cb' }))).status, 400);
 });
 
 t.test('other faults are a page too, so nobody is led anywhere without a consent', async (t) => {
@@ -191,6 +210,9 @@ t.test('a denial goes back to the client', async (t) => {
   t.equal(denied.status, 303);
   t.ok(denied.headers.get('location')!.startsWith(`${REDIRECT}?kept=1&`));
   t.match(Object.fromEntries(answerIn(denied)), { error: 'access_denied', state: 'a state', iss: url });
+  const stateless = client.request();
+  stateless.delete('state');
+  t.notOk(answerIn(await client.consent({ deny: '1' }, {}, stateless)).has('state'));
 });
 
 t.test('only the page itself can send the form, and only with the password', async (t) => {
@@ -216,6 +238,9 @@ t.test('wrong passwords are counted', async (t) => {
   const reply = await client.consent({ password: PASSWORD });
   const back = new URL(reply.headers.get('location')!, limited.url);
   t.equal(back.searchParams.get('error'), 'too_many_attempts');
+  const consents = limited.lines.filter(({ fields }) => fields.route === '/api/oauth/authorize');
+  const codes = consents.map(({ fields }) => fields.code);
+  t.strictSame(codes, ['auth', 'auth', 'too_many_attempts'], 'and the log says so');
   t.match((await ask(back.href)).text, /Try again in \d+ second/);
 });
 
@@ -236,10 +261,9 @@ t.test('a code and its tokens work, each once, and for the tools alone', async (
   ];
   for (const [error, changes] of failed)
     t.match(await client.exchange(code, changes), { status: 400, json: { error } }, JSON.stringify(changes));
-  t.match(await client.exchange(code, { client_id: 'x' }), {
-    status: 401,
-    json: { error: 'invalid_client' },
-  });
+  const unknown = await client.exchange(code, { client_id: 'x' });
+  t.match(unknown, { status: 401, json: { error: 'invalid_client' } });
+  t.equal(unknown.headers.get('www-authenticate'), 'Bearer');
 
   const first = await client.exchange(code);
   t.match(
@@ -256,6 +280,8 @@ t.test('a code and its tokens work, each once, and for the tools alone', async (
   t.equal((await ask(`${url}/x`, { method: 'POST', body: 'x', headers })).status, 401);
 
   t.match(await client.exchange(refresh), { status: 400, json: { error: 'invalid_grant' } });
+  const other = await OAuthClient.register(url, 'https://other.example/');
+  t.match(await other.refresh(refresh), { status: 400, json: { error: 'invalid_grant' } });
   t.match(await client.refresh(access), { status: 400, json: { error: 'invalid_grant' } });
   const second = await client.refresh(refresh);
   t.equal(second.status, 200);
@@ -267,14 +293,54 @@ t.test('a code and its tokens work, each once, and for the tools alone', async (
   t.match(await client.refresh(third.json.refresh_token), { status: 400 }, 'and that ended the family');
 });
 
+t.test('a code is not used up while the storage is away', async (t) => {
+  const dir = join(await tempDir(t), 'data');
+  const { url } = await start(t, { SERVICE_PASSWORD: PASSWORD, SERVICE_STORAGE: 'fs' }, dir);
+  const client = await OAuthClient.register(url);
+  const code = await client.code(PASSWORD);
+  await rename(dir, `${dir}-away`);
+  const refused = await client.exchange(code);
+  t.match(refused, { status: 503, json: { error: 'temporarily_unavailable' } });
+  t.match(refused.headers.get('retry-after'), /^\d+$/);
+  await rename(`${dir}-away`, dir);
+  t.ok(await eventually(async () => (await client.exchange(code)).status === 200));
+});
+
+t.test('a token request says each thing once, and has a verifier of the right length', async (t) => {
+  const client = await OAuthClient.register(url);
+  const code_verifier = 'v'.repeat(42);
+  const challenged = client.request({ code_challenge: challengeOf(code_verifier) });
+  const code = answerIn(await client.consent({ password: PASSWORD }, {}, challenged)).get('code')!;
+  t.match(await client.exchange(code, { code_verifier }), { status: 400, json: { error: 'invalid_grant' } });
+  const fields = {
+    grant_type: 'authorization_code',
+    client_id: client.id,
+    code,
+    redirect_uri: REDIRECT,
+    code_verifier: client.verifier,
+    resource: `${url}/mcp`,
+  };
+  for (const again of Object.entries(fields)) {
+    const body = new URLSearchParams([...Object.entries(fields), again]);
+    const error = again[0] === 'resource' ? 'invalid_target' : 'invalid_request';
+    t.match(
+      await ask(`${url}/oauth/token`, { method: 'POST', body }),
+      { status: 400, json: { error } },
+      again[0],
+    );
+  }
+});
+
 t.test('a code used twice ends its family, also after a restart', async (t) => {
   const dir = await start(t, {
     SERVICE_PASSWORD: PASSWORD,
     SERVICE_SECRET: SECRET,
-    PUBLIC_URL: 'https://n.example',
+    PUBLIC_URL: 'https://n.example/below',
   });
+  const { json: metadata } = await ask(`${dir.url}/.well-known/oauth-protected-resource`);
+  t.strictSame(metadata.authorization_servers, ['https://n.example/below'], 'with the path of the instance');
   const client = await OAuthClient.register(dir.url);
-  const parameters = client.request({ resource: 'https://n.example/mcp' });
+  const parameters = client.request({ resource: 'https://n.example/below/mcp' });
   const consented = await client.consent({ password: PASSWORD }, {}, parameters);
   const code = answerIn(consented).get('code')!;
   const { json } = await client.exchange(code);
@@ -327,6 +393,8 @@ t.test('what has expired is refused, and not counted as a wrong password', async
   const challenge = asking.request().get('code_challenge')!;
   const consent = { client, redirectUri, challenge, person: undefined };
   const old = (minutes: number) => ({ base, now: now - minutes * 60_000 });
+  const refreshing = (refresh_token: string) =>
+    new URLSearchParams({ grant_type: 'refresh_token', client_id: asking.id, refresh_token });
 
   t.equal((await asking.exchange(await grants.createCode(consent, old(4)))).status, 200);
   t.match(await asking.exchange(await grants.createCode(consent, old(6))), {
@@ -349,9 +417,15 @@ t.test('what has expired is refused, and not counted as a wrong password', async
     [undefined, 30],
     [person, 7],
   ] as const) {
-    const claims = await tokens.verify('code', await grants.createCode({ ...consent, person: who }, old(0)));
-    const { until } = claims as { until: number };
+    const code = await grants.createCode({ ...consent, person: who }, old(0));
+    const { until } = (await tokens.verify('code', code)) as { until: number };
     t.equal(Math.round((until - now) / 86_400_000), days);
+    let { refresh_token } = await grants.exchangeCode(code, exchange, old(0));
+    for (let n = 0; n < 3; n += 1) {
+      const { exp } = (await tokens.verify('refresh', refresh_token)) as { exp: number };
+      t.equal(exp, Math.floor(until / 1000), 'no refresh makes it longer');
+      ({ refresh_token } = await grants.answerTokenRequest(refreshing(refresh_token), old(0)));
+    }
   }
 
   const hers = await grants.exchangeCode(
@@ -364,11 +438,13 @@ t.test('what has expired is refused, and not counted as a wrong password', async
     { sender: 'Ann' },
     'who signed in is who posts',
   );
+  const unused = await grants.createCode({ ...consent, person }, old(0));
   allowed.clear();
   t.equal(await grants.verifyAccessToken(hers.access_token, base), undefined, 'off the list is out at once');
-  const { refresh_token } = hers;
-  const again = new URLSearchParams({ grant_type: 'refresh_token', client_id: asking.id, refresh_token });
-  await t.rejects(grants.answerTokenRequest(again, old(0)), { code: 'invalid_grant' });
+  await t.rejects(grants.answerTokenRequest(refreshing(hers.refresh_token), old(0)), {
+    code: 'invalid_grant',
+  });
+  await t.rejects(grants.exchangeCode(unused, exchange, old(0)), { code: 'invalid_grant' });
 });
 
 t.test('whoever is logged in need only allow it', async (t) => {

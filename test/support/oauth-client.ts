@@ -35,7 +35,7 @@ export class OAuthClient {
       response_type: 'code',
       client_id: this.id,
       redirect_uri: this.redirectUri,
-      code_challenge: createHash('sha256').update(this.verifier).digest('base64url'),
+      code_challenge: challengeOf(this.verifier),
       code_challenge_method: 'S256',
       state: 'a state',
       resource: `${this.url}/mcp`,
@@ -87,6 +87,11 @@ export function registered(url: string, metadata: object): Promise<Reply> {
     body: JSON.stringify(metadata),
     headers: { 'content-type': 'application/json' },
   });
+}
+
+/** The S256 code challenge of a verifier. */
+export function challengeOf(verifier: string): string {
+  return createHash('sha256').update(verifier).digest('base64url');
 }
 
 /** What an answer brings back to the client. */
