@@ -59,6 +59,7 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: 'a file: URL such as file:/srv/notes.db, without ?, # and %, or a URL such as postgres://user:password@host/database, with commas between several hosts',
     hidden: true,
   },
+  SERVICE_DATABASE_LISTEN: { values: ['off', '2'], rule: '1 (on) or 0 (off)' },
   SERVICE_SECRET: { values: ['x'.repeat(31)], rule: 'at least 32 bytes long', hidden: true },
   SERVICE_RESERVED_FEEDS: {
     values: ['News', 'a,b c', 'x'.repeat(65)],
@@ -117,6 +118,16 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
   SERVICE_MAX_FEEDS: { values: ['-1', 'none'], rule: 'a whole number from 0 to 1000000000' },
   SERVICE_MAX_NOTES_PER_FEED: { values: ['-1', '1k'], rule: 'a whole number from 0 to 1000000000' },
   SERVICE_MAX_IMAGES_PER_FEED: { values: ['-1', '0.5'], rule: 'a whole number from 0 to 1000000000' },
+  SERVICE_MAX_BYTES_PER_FEED: {
+    values: ['-1', '1G', '1125899906842625'],
+    rule: 'a whole number of bytes from 0 to 1125899906842624',
+  },
+  SERVICE_MAX_BYTES: {
+    values: ['-1', '1G', '1125899906842625'],
+    rule: 'a whole number of bytes from 0 to 1125899906842624',
+  },
+  SERVICE_SEARCH: { values: ['off', '2'], rule: '1 (on) or 0 (off)' },
+  SERVICE_KEEP_DAYS: { values: ['-1', '3651', '1y'], rule: 'a whole number from 0 to 3650' },
   SERVICE_RESERVED_PASSWORD: passwordRow(1, 256),
   SERVICE_SHRINK_IMAGE_BYTES: {
     values: ['0', '1MB'],
@@ -253,6 +264,9 @@ function passwordRow(min: number, max: number) {
 }
 
 t.test('a bad value of every setting', async (t) => {
+  const { providers: _, ...values } = readConfig({});
+  const ofInstance = Object.keys(BAD_VALUES).filter((name) => !name.startsWith('SERVICE_OIDC_'));
+  t.equal(ofInstance.length, Object.keys(values).length, 'none is left out');
   for (const [name, { values, rule, hidden }] of Object.entries(BAD_VALUES)) {
     for (const value of values) {
       const shown = hidden || value.includes('://') ? '' : `, not ${JSON.stringify(value.slice(0, 60))}`;
