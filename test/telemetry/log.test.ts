@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, renameSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -184,11 +184,23 @@ t.test('an error is written with its code, its causes and no path', async (t) =>
   t.notMatch(JSON.stringify(lines), 'secret-feed');
 });
 
+t.test('an error about two paths is written with neither', async (t) => {
+  const { lines, log } = collected();
+  try {
+    renameSync('/nowhere/secret-feed/x.md', '/nowhere/other-feed/x.md');
+  } catch (err) {
+    log.error('failed', { err });
+  }
+  t.match(lines[0], { err: { message: "ENOENT: no such file or directory, rename '<path>' -> '<path>'" } });
+  t.notMatch(JSON.stringify(lines), /secret-feed|other-feed/);
+});
+
 t.test('errors that cause each other, and things that are no errors', async (t) => {
   const { lines, log } = collected();
   const a = new Error('a');
   a.cause = new Error('b', { cause: a });
   log.error('circle', { err: a });
+  t.equal(JSON.stringify(lines[0]).match(/"message"/g)?.length, 6);
   log.error('thrown', { err: 'just text' });
   t.match(lines[0], { err: { message: 'a', cause: { message: 'b' } } });
   t.match(lines[1], { err: { type: 'string', message: 'just text' } });
