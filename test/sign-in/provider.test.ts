@@ -1,8 +1,18 @@
 /** What is asked of a provider, and how often. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { promisify } from 'node:util';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { Provider } from '../../src/sign-in/provider.ts';
+import { missing, program } from '../support/installed.ts';
 import { CLIENT, TestProvider } from '../support/oidc-provider.ts';
+import { tempDir } from '../support/service.ts';
 
 t.setTimeout(600_000);
 
@@ -126,3 +136,52 @@ t.test('an id token that was issued to another client is refused', async (t) => 
   t.match(await claimsWith(CLIENT.id), [{ sub: 'anna' }]);
   for (const azp of ['another', '']) await t.rejects(claimsWith(azp), { message: /another client/ });
 });
+
+t.test(
+  'a provider with https gets no code and no secret without it',
+  { skip: missing('openssl') },
+  async (t) => {
+    const dir = await tempDir(t);
+    const [keyFile, certFile] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+    const request = [
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '2',
+      '-keyout',
+      keyFile,
+      '-out',
+      certFile,
+    ];
+    const name = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    await promisify(execFile)(program('openssl'), ['req', ...request, ...name]);
+    const [key, cert] = [keyFile, certFile].map((file) => readFileSync(file, 'utf8')) as [string, string];
+    const trusted = getCACertificates('default');
+    setDefaultCACertificates([...trusted, cert]);
+    const server = createServer({ key, cert }, (_, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(documents));
+    }).listen(0, '127.0.0.1');
+    t.teardown(() => {
+      setDefaultCACertificates(trusted);
+      server.closeAllConnections();
+      server.close();
+    });
+    await once(server, 'listening');
+    const issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const documents = {
+      issuer,
+      authorization_endpoint: `${issuer}/auth`,
+      token_endpoint: `${provider.url}/token`,
+      jwks_uri: `${provider.url}/jwks`,
+    };
+    const asking = new Provider({ ...parts, issuer });
+    const { pending } = await asking.start('/');
+    asked('/token');
+    const finished = asking.finish(`code=x&state=${pending.state}`, pending, () => true);
+    await t.rejects(finished, { message: /HTTPS/ });
+    t.equal(asked('/token'), 0);
+  },
+);
