@@ -29,6 +29,8 @@ t.test('the list has addresses, domains, and everybody', async (t) => {
 
 t.test('an address counts where it is verified, and by who says so', async (t) => {
   const email = 'anna@notes.example';
+  const long = `anna@${'x'.repeat(315)}`;
+  t.equal(verifiedEmail([{ email: long, email_verified: true }]), long);
   t.equal(verifiedEmail([{ email, email_verified: true }]), email);
   t.equal(verifiedEmail([{}, { email, email_verified: true }]), email);
   for (const claims of [
@@ -40,7 +42,7 @@ t.test('an address counts where it is verified, and by who says so', async (t) =
     { email: [email], email_verified: true },
     { email: 'anna', email_verified: true },
     { email: 'a b@notes.example', email_verified: true },
-    { email: `${'x'.repeat(320)}@notes.example`, email_verified: true },
+    { email: `${long}x`, email_verified: true },
   ])
     t.equal(verifiedEmail([claims]), '', JSON.stringify(claims).slice(0, 60));
   t.equal(

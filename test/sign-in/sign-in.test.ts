@@ -220,6 +220,15 @@ t.test('a wrong state ends the sign-in', async (t) => {
   await isTurnedAway(t, browser, await browser.visit(back), 'sign_in_failed', FAILED);
 });
 
+t.test('the log repeats only the beginning of what an answer of the provider says', async (t) => {
+  const browser = new Browser(url);
+  const back = await away(browser, 'anna');
+  const reply = await browser.visit(back.replace(/code=[^&]*/, `error=${'x'.repeat(1000)}`));
+  await isTurnedAway(t, browser, reply, 'sign_in_failed', FAILED);
+  const { reason } = service.lines.findLast(({ message }) => message === 'sign-in failed')!.fields;
+  t.match(reason, /^.{300}$/);
+});
+
 t.test('nobody goes on with what began in the browser of another', async (t) => {
   const [mine, theirs] = [new Browser(url), new Browser(url)];
   const back = await away(mine, 'anna');
@@ -269,8 +278,9 @@ t.test('what fails counts as a wrong password, but only where a sign-in has begu
 
 t.test('where the provider is down the login page says so, and all else goes on', async (t) => {
   const DOWN = /^Acme &amp; Co cannot be reached right now\. Please try again later\.$/;
-  const [leaving, returning] = [new Browser(url), new Browser(url)];
+  const [leaving, returning, late] = [new Browser(url), new Browser(url), new Browser(url)];
   const back = await away(returning, 'anna');
+  const lateBack = await away(late, 'anna');
   const member = await signedIn();
   t.teardown(() => provider.recover());
   const error =
@@ -290,9 +300,10 @@ t.test('where the provider is down the login page says so, and all else goes on'
   t.equal((await leaving.submit('/api/login', { password: PASSWORD })).headers.get('location'), '/');
   // It takes the connection and says nothing.
   provider.intercept = () => true;
-  const waiting = departure();
+  const [waiting, lateWaiting] = [departure(), late.visit(lateBack)];
   t.equal((await member.visit('/walrus')).status, 200);
   await isTurnedAway(t, departures, await waiting, 'sign_in_unavailable', DOWN);
+  await isTurnedAway(t, late, await lateWaiting, 'sign_in_unavailable', DOWN);
   provider.intercept = (request, response) => {
     if (!request.url!.includes('.well-known')) return false;
     response.setHeader('content-type', 'application/json');
@@ -385,6 +396,21 @@ t.test('a session ends with what it was signed in by', async (t) => {
   t.ok(admits({}));
   for (const changed of ['SERVICE_OIDC_ISSUER', 'SERVICE_OIDC_CLIENT_ID', 'SERVICE_OIDC_CLIENT_SECRET'])
     t.notOk(admits({ [changed]: 'https://other.example' }), changed);
+});
+
+t.test('where the id token has the name alone, the provider is asked for the address', async (t) => {
+  const { providers } = readConfig({ ...SETTINGS, SERVICE_OIDC_SENDER_CLAIM: 'nickname' });
+  const log = { warn: () => {}, info: () => {} };
+  const signIn = new SignIn({ providers, publicUrl: url, secret: SECRET, log });
+  const request = { requestId: 'a request' };
+  const started = await signIn.start('', '/', { root: '', isSecure: false }, request);
+  if (typeof started === 'string') return t.fail(started);
+  const back = new URL(await provider.visit(started.url, 'ben'));
+  const pending = signIn.pending.read(started.cookie.split(';')[0])!;
+  t.match(await signIn.finish(back.search.slice(1), pending, request), {
+    email: 'ben@friends.example',
+    sender: 'Benny',
+  });
 });
 
 t.test('a list that lets everybody in asks for no address', async (t) => {
