@@ -1,10 +1,12 @@
 /** People sign in with a real provider: the way there and back, who may, and what they see if it fails (contract §10). */
 import t, { type Test } from 'tap';
+import { Sessions } from '../../src/access/cookies.ts';
 import { readConfig } from '../../src/config.ts';
 import { PendingSignIns, SignIn } from '../../src/sign-in/sign-in.ts';
 import { Browser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
+import { answerIn, OAuthClient } from '../support/oauth-client.ts';
 import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
 import { ask, type Reply, start } from '../support/service.ts';
 
@@ -55,6 +57,12 @@ async function signedIn(name = 'anna'): Promise<Browser> {
   const browser = new Browser(url);
   await signIn(browser, name);
   return browser;
+}
+
+/** The sign-in of an instance with these settings. */
+function signInWith(changed: Record<string, string>): SignIn {
+  const { providers } = readConfig({ ...SETTINGS, ...changed });
+  return new SignIn({ providers, publicUrl: url, secret: SECRET, log: { warn: () => {}, info: () => {} } });
 }
 
 /** What the session of somebody who has signed in says of them. */
@@ -271,6 +279,7 @@ t.test('what fails counts as a wrong password, but only where a sign-in has begu
   const reply = await signIn(browser, 'anna', '/walrus');
   const location = reply.headers.get('location')!;
   t.match(location, /^\/login\?error=too_many_attempts&retry=\d+&next=%2Fwalrus$/);
+  t.match(reply.headers.getSetCookie(), [/^flight=; Max-Age=0; /]);
   t.match((await browser.visit(location)).text, /Try again in \d+ second/);
   const password = await browser.submit('/api/login', { password: PASSWORD });
   t.match(password.headers.get('location'), /error=too_many_attempts/);
@@ -388,20 +397,19 @@ t.test('a session ends with what it was signed in by', async (t) => {
   }
   // Each start takes a second, so the others are asked without one.
   const person = personIn(await signedIn());
-  const admits = (changed: Record<string, string>) => {
-    const { providers } = readConfig({ ...SETTINGS, ...changed });
-    const log = { warn: () => {}, info: () => {} };
-    return new SignIn({ providers, publicUrl: url, secret: SECRET, log }).admits(person);
-  };
-  t.ok(admits({}));
-  for (const changed of ['SERVICE_OIDC_ISSUER', 'SERVICE_OIDC_CLIENT_ID', 'SERVICE_OIDC_CLIENT_SECRET'])
-    t.notOk(admits({ [changed]: 'https://other.example' }), changed);
+  const flight = { provider: '', state: 's', nonce: 'n', verifier: 'v', next: '/walrus' };
+  const begun = signInWith({}).pending.cookie(flight, { root: '/below', isSecure: true });
+  t.match(begun, /; Path=\/below\/api\/oidc; HttpOnly; Secure; SameSite=Lax$/);
+  const knows = (signIn: SignIn) => [signIn.admits(person), signIn.pending.read(begun.split(';')[0])];
+  t.strictSame(knows(signInWith({})), [true, flight]);
+  for (const changed of ['SERVICE_OIDC_ISSUER', 'SERVICE_OIDC_CLIENT_ID', 'SERVICE_OIDC_CLIENT_SECRET']) {
+    const other = signInWith({ [changed]: 'https://other.example' });
+    t.strictSame(knows(other), [false, undefined], `${changed}: nor does a sign-in go on that has begun`);
+  }
 });
 
 t.test('where the id token has the name alone, the provider is asked for the address', async (t) => {
-  const { providers } = readConfig({ ...SETTINGS, SERVICE_OIDC_SENDER_CLAIM: 'nickname' });
-  const log = { warn: () => {}, info: () => {} };
-  const signIn = new SignIn({ providers, publicUrl: url, secret: SECRET, log });
+  const signIn = signInWith({ SERVICE_OIDC_SENDER_CLAIM: 'nickname' });
   const request = { requestId: 'a request' };
   const started = await signIn.start('', '/', { root: '', isSecure: false }, request);
   if (typeof started === 'string') return t.fail(started);
@@ -420,13 +428,13 @@ t.test('a list that lets everybody in asks for no address', async (t) => {
   const everybody = { ...SETTINGS, SERVICE_OIDC_ALLOW: '*', SERVICE_OIDC_SENDER_CLAIM: 'nickname,name' };
   const address = { PORT: new URL(base).port, PUBLIC_URL: base };
   await start(t, { ...everybody, ...address });
-  for (const [name, sender] of [
-    ['homeless', 'Homeless'],
+  const homeless = new Browser(base);
+  for (const [name, sender, browser = new Browser(base)] of [
+    ['homeless', 'Homeless', homeless],
     ['unverified', 'Anna Þ.'],
     ['ben', 'Benny'],
     ['subdomain', undefined],
   ] as const) {
-    const browser = new Browser(base);
     const departure = await browser.visit('/api/oidc/start');
     const back = await provider.visit(departure.headers.get('location')!, name);
     await browser.visit(back.slice(base.length));
@@ -435,6 +443,28 @@ t.test('a list that lets everybody in asks for no address', async (t) => {
     const note = await browser.fetch(`/api/v1/feeds/gannet/notes/${json.id}`);
     t.equal(note.json.sender, sender, name);
   }
+
+  const cookie = homeless.cookiesFor('/');
+  const sessionsFor = (mayStay: boolean) =>
+    new Sessions({ secret: SECRET, voidedBy: [PASSWORD], admits: () => mayStay });
+  t.match(sessionsFor(true).read(cookie, false), { email: '', sender: 'Homeless' });
+  t.equal(sessionsFor(false).read(cookie, false), undefined, 'who has no address is judged as well');
+
+  const client = await OAuthClient.register(base);
+  const code = answerIn(await client.consent({}, { cookie })).get('code')!;
+  const { json } = await client.exchange(code);
+  const params = { name: 'post_note', arguments: { feed: 'gannet', markdown: 'by a tool' } };
+  await ask(`${base}/mcp`, {
+    method: 'POST',
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${json.access_token}`,
+    },
+  });
+  const newest = await homeless.fetch('/api/v1/feeds/gannet/notes?limit=1');
+  t.match(newest.json.notes, [{ content: 'by a tool', sender: 'Homeless' }], 'also by an assistant');
 });
 
 t.test('with sign-in alone there is no password', async (t) => {
@@ -452,6 +482,13 @@ t.test('with sign-in alone there is no password', async (t) => {
   const password = await browser.submit('/api/login', { password: PASSWORD });
   t.match(password.headers.get('location'), '/login?error=auth');
   t.match((await browser.visit('/login?error=auth')).text, 'not the password');
+  const client = await OAuthClient.register(url);
+  const consent = (await client.page()).text;
+  t.notMatch(consent, /type="password"|>Allow</, 'whoever asks for an assistant signs in first');
+  t.match(consent, />Deny</);
+  const [, href = ''] = /href="(\/api\/oidc\/start[^"]*)"/.exec(consent) ?? [];
+  const next = new URL(href.replaceAll('&amp;', '&'), url).searchParams.get('next');
+  t.equal(next, `/oauth/authorize?${client.request()}`, 'and comes back');
 });
 
 t.test('without sign-in there is nothing of it', async (t) => {
