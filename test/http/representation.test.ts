@@ -338,6 +338,8 @@ t.test('large parts are those of the whole body, which is read once while it is 
   t.same(reads, [[0, size]]);
   const lengths = await Promise.all(answers.map(async (answer) => (await collect(answer)).length));
   t.same(lengths, [500_000, 999_900]);
+  const small = (await ask('0-99')).body as Uint8Array;
+  t.equal(small.buffer.byteLength, 100, 'a small part does not hold all of it');
   t.same(reads, [[0, size]]);
   t.equal(one.size, size);
 });
@@ -381,9 +383,11 @@ t.test(
         throw new Refusal('not_found', 'It is gone.');
       },
     };
-    const one = make({ body, ranges: true });
-    for (const asked of [request(), request({}, 'HEAD'), request({ range: 'bytes=1-2' })])
-      await t.rejects(async () => one.answer(asked), { code: 'not_found' });
+    const left = make({ body, loaded: LETTERS, ranges: true });
+    left.release();
+    for (const one of [make({ body, ranges: true }), left])
+      for (const asked of [request(), request({}, 'HEAD'), request({ range: 'bytes=1-2' })])
+        await t.rejects(async () => one.answer(asked), { code: 'not_found' });
   },
 );
 
