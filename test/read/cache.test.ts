@@ -12,6 +12,7 @@ const MAX = 64 * KIB;
 const FEED = 'feed-1' as ReadId;
 const OTHER = 'feed-2' as ReadId;
 
+const PLAIN = { isHead: false, header: () => undefined };
 const GZIP = { isHead: false, header: (name: string) => (name === 'accept-encoding' ? 'gzip' : undefined) };
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -81,6 +82,23 @@ t.test('a view that ends ends in time, also if the clock is set back meanwhile',
   t.equal(cache.get('a'), shown, 'also with its compressed form');
   await wait(250);
   t.equal(cache.get('a'), undefined);
+});
+
+t.test('a view gets no date that was not settled before its making began', async (t) => {
+  const cache = new ReadCache(MAX);
+  let time = Date.UTC(2026, 0, 2);
+  t.intercept(Date, 'now', { value: () => time });
+  const making = deferred();
+  const asked = cache.load(FEED, 'a', making.build);
+  const fields = {};
+  const shown = new Representation({ body: new Uint8Array(10), etag: 'x', fields, changedAt: time });
+  time += 3_000;
+  making.done(shown);
+  const isDated = async () => (await shown.answer(PLAIN)).headers.lines.join().includes('Last-Modified');
+  t.equal(await asked, shown);
+  t.notOk(await isDated(), 'the feed may have changed since');
+  t.equal(cache.get('a'), shown);
+  t.ok(await isDated(), 'it has not');
 });
 
 t.test('what was built is kept until its feed changes', async (t) => {
