@@ -1,4 +1,6 @@
 /** RFC 9110 §12.5.3 and §12.4.2. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import t from 'tap';
 import { type Coding, preferredCoding } from '../../src/http/representation.ts';
@@ -48,6 +50,19 @@ t.test('more values than are remembered are answered as before', async (t) => {
     t.equal(preferredCoding('gzip;q=0.1, br'), 'br');
     t.equal(preferredCoding('identity'), undefined);
   }
+});
+
+t.test('made-up values fill no memory', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const bytesInUse = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = bytesInUse();
+  for (let i = 0; i < 2_000; i += 1) preferredCoding(`${i} ${'x'.repeat(16 * 1024)}`);
+  const grown = bytesInUse() - before;
+  t.ok(grown < 10 * 1024 * 1024, `grown by ${grown} bytes`);
 });
 
 t.test('what is chosen is asked for and not refused', async () => {
