@@ -43,6 +43,11 @@ t.test('headers say what its members do not', async (t) => {
   t.match(await shown(own), { title: 'Own', tags: [], expires_at: '2030-01-31T12:00:00.000Z' });
   const empty = await shown({ title: '', tags: [], expires: '' });
   t.match(empty, { title: 'x', tags: [], expires_at: undefined }, 'an empty member is there');
+  const keyed = await client.post('{"content": "x", "key": "own"}', {
+    ...JSON_TYPE,
+    'idempotency-key': 'header',
+  });
+  t.equal((await client.get(`/notes/${keyed.json.id}`)).json.key, 'own');
 });
 
 t.test('the longest text is taken, escaped too', async (t) => {
