@@ -1,12 +1,15 @@
 /** Pictures that only lists have, such as title images. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { field, file } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, start } from '../support/service.ts';
 import { zipOf } from '../support/zips.ts';
 
-const { url } = await start(t);
+const { url, dir } = await start(t);
 const PNG = { 'content-type': 'image/png' };
 const UNLISTED = { 'x-note-unlisted': '1' };
 
@@ -75,6 +78,20 @@ t.test('any number of them hides no older note', async (t) => {
   for (const path of ['/heron', `/r/${readId}`, `/r/${readId}/feed.xml`, `/r/${readId}/feed.json`])
     t.match((await ask(url + path)).text, old.id, path);
 });
+
+t.test(
+  'a text is never one, whatever somebody wrote by hand',
+  { skip: (process.env.SERVICE_STORAGE ?? 'fs') !== 'fs' },
+  async (t) => {
+    const client = new FeedClient(url, 'stint');
+    const readId = readIdIn((await client.post()).json.read_url);
+    await writeFile(join(dir, 'stint', '.by-hand.md.json'), '{"unlisted":true}');
+    await writeFile(join(dir, 'stint', 'by-hand.md'), '# By hand');
+    t.ok(await eventually(async () => (await client.get('/notes/by-hand')).status === 200));
+    t.notOk('unlisted' in (await client.get('/notes/by-hand')).json);
+    for (const path of ['/stint', `/r/${readId}/feed.xml`]) t.match((await ask(url + path)).text, 'By hand');
+  },
+);
 
 t.test('who puts a note under its key says it again', async (t) => {
   const client = new FeedClient(url, 'finch');
