@@ -84,6 +84,7 @@ function counted({
     feedByReadId: async (readId: ReadId) => (readId === READ_ID ? FEED : undefined),
     page: async () => ({ notes, next: undefined }),
     note: async () => notes[0],
+    neighbours: async () => ({ older: undefined, newer: undefined, expires: Number.POSITIVE_INFINITY }),
     search: async () => {
       counts.searches += 1;
       return { notes, next: undefined, isCurrent };
@@ -130,10 +131,12 @@ t.test('200 made-up Hosts push nothing out of the cache and fill it with little'
   const { reader, cache, counts } = counted();
   const mine = request('http://notes.example');
   const answer = await reader.syndication(mine, 'rss');
+  await reader.publicFeed(mine);
   const alone = cache.size;
   for (let i = 0; i < 200; i += 1) {
-    const made = await reader.syndication(request(`http://made-up-${i}.example`), 'rss');
-    t.match(text(made), `http://made-up-${i}.example/r/`);
+    const madeUp = request(`http://made-up-${i}.example`);
+    t.match(text(await reader.syndication(madeUp, 'rss')), `http://made-up-${i}.example/r/`);
+    await reader.publicFeed(madeUp);
   }
   const { pages } = counts;
   t.equal(reader.syndication(mine, 'rss'), answer, 'the very answer of before, at once');
@@ -300,16 +303,26 @@ t.test('requests for the same search share one', async (t) => {
   t.equal(counts.searches, 1);
 });
 
+/** What shows notes by the name of their feed. */
+const NAMED: ((reader: Reader, asked: Exchange, feed: Feed) => Promise<Answer>)[] = [
+  (reader, asked, feed) => reader.namedList(asked, { name: feed.name, feed }),
+  (reader, asked, feed) => reader.namedNote(asked, feed, NOTE.id),
+  (reader, asked, feed) => reader.feedPage(asked, { name: feed.name, feed }, undefined),
+  (reader, asked, feed) => reader.notePage(asked, feed, NOTE.id, undefined),
+];
+
 t.test(
-  'a list by name is never shown for another name, though the read id has gone over to it',
+  'a view by name is never shown for another name, though the read id has gone over to it',
   async (t) => {
-    const { reader } = counted();
-    const other = 'other' as FeedName;
+    const { reader, counts } = counted();
+    const other: Feed = { ...FEED, key: '2', name: 'other' as FeedName };
     const here = request('http://notes.example');
-    const mine = await reader.namedList(here, { name: FEED.name, feed: FEED });
-    t.match(text(mine), '/key/');
-    const theirs = await reader.namedList(here, { name: other, feed: { ...FEED, key: '2', name: other } });
-    t.notMatch(text(theirs), '/key/');
+    for (const view of NAMED) {
+      t.match(text(await view(reader, here, FEED)), '/key/');
+      t.notMatch(text(await view(reader, here, other)), '/key/');
+    }
+    for (const feed of [FEED, other]) await reader.namedTags(here, { name: feed.name, feed });
+    t.equal(counts.searches, 2, 'nor are its tags');
   },
 );
 
@@ -324,14 +337,10 @@ t.test(
       ...here,
       header: (name: string) => (name === 'if-modified-since' ? since : undefined),
     } as unknown as Exchange;
-    const views = [
-      (asked: Exchange, feed: Feed) => reader.namedList(asked, { name: feed.name, feed }),
-      (asked: Exchange, feed: Feed) => reader.namedNote(asked, feed, NOTE.id),
-    ];
-    for (const view of views) {
+    for (const view of NAMED) {
       // It was admitted before the change, while its password was checked, and reads the notes after it.
-      await view(here, FEED);
-      t.equal((await view(later, changed)).status, 200);
+      await view(reader, here, FEED);
+      t.equal((await view(reader, later, changed)).status, 200);
     }
   },
 );
