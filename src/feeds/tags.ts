@@ -38,9 +38,11 @@ export function validTags(list: readonly string[]): string[] {
  * @throws Refusal `invalid_request`
  */
 export function validTag(text: string): string {
-  const tag = folded(text.slice(0, MAX_UNFOLDED));
-  if (text.length <= MAX_UNFOLDED && isTag(tag)) return tag;
-  const shown = `The tag "${shownOneLine(text.slice(0, MAX_UNFOLDED)).slice(0, SHOWN_LENGTH).toWellFormed()}"`;
+  // A text that is cut is still longer than any tag.
+  const start = text.slice(0, MAX_UNFOLDED);
+  const tag = folded(start);
+  if (isTag(tag)) return tag;
+  const shown = `The tag "${shownOneLine(start).slice(0, SHOWN_LENGTH).toWellFormed()}"`;
   const [wrong] = NOT_IN_TAGS.exec(tag) ?? [];
   if (wrong === undefined) throw invalid(`${shown} is longer than ${TAG_LENGTH} characters.`);
   throw invalid(`${shown} has ${nameOf(wrong)} in it. Tags are made of ${CHARACTERS} only.`);
