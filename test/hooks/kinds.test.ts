@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { isNoteKey } from '../../src/feeds/keeping.ts';
 import { HOOK_KINDS } from '../../src/hooks/kinds.ts';
 import { refuseDeep } from '../../src/hooks/members.ts';
 import { notesOf, recorded, written } from './payloads.ts';
@@ -33,7 +34,167 @@ t.test('readers do not see a confidential issue of GitLab', async (t) => {
 const PUSH = { 'x-github-event': 'push' };
 const RUN = { 'x-github-event': 'workflow_run' };
 const REPOSITORY = { full_name: 'acme/shop' };
+const PROJECT = { path_with_namespace: 'acme/shop', web_url: 'https://gitlab.example/acme/shop' };
 const ALERT = { labels: {}, startsAt: '2026-11-23T20:10:00Z' };
+
+/** What the recorded payloads leave out: events of GitHub, then of GitLab. Undefined for no note. */
+const EVENTS: readonly [event: string, payload: object, markdown: string | undefined, tags?: string[]][] = [
+  ['issues', { action: 'reopened', issue: { number: 7, title: 'Cart' } }, 'Somebody reopened issue #7 Cart'],
+  [
+    'pull_request',
+    { action: 'reopened', pull_request: { number: 8, title: 'Till', base: { ref: 'main' } } },
+    'Somebody reopened pull request #8 Till into `main`',
+  ],
+  [
+    'release',
+    { action: 'published', release: { tag_name: 'v2', prerelease: true } },
+    'Somebody published pre-release v2',
+    ['github', 'release', 'prerelease'],
+  ],
+  ['push', { ref: 'refs/tags/v1', pusher: { name: 'ann' } }, '**ann** moved the tag `v1` of'],
+  ['push', { ref: 'refs/heads/a`[b]' }, 'Somebody moved the branch a\\`\\[b\\] of'],
+  ['workflow_run', runOf('skipped'), undefined],
+  ['workflow_run', runOf('timed_out'), '**CI #2**: timed out on `main`', ['github', 'workflow', 'timed-out']],
+];
+const EVENTS_OF_GITLAB: typeof EVENTS = [
+  [
+    'issue',
+    { object_attributes: { action: 'reopen', iid: 7, title: 'Cart' } },
+    'Somebody reopened issue #7 Cart',
+  ],
+  ['release', { action: 'update', tag: 'v2' }, undefined],
+  [
+    'pipeline',
+    { object_attributes: { status: 'canceled', id: 3, ref: 'main' } },
+    '[**Pipeline #3**](https://gitlab.example/acme/shop/-/pipelines/3): cancelled on `main`',
+    ['gitlab', 'pipeline', 'cancelled'],
+  ],
+  [
+    'push',
+    { ref: 'refs/heads/new', before: '0000', after: '12', total_commits_count: 1 },
+    'Somebody pushed 1 commit to the branch `new`',
+  ],
+];
+
+function runOf(conclusion: string) {
+  const run = { id: 1, name: 'CI', run_number: 2, conclusion, head_branch: 'main' };
+  return { action: 'completed', workflow_run: run };
+}
+
+t.test('events that people watch, and those that nobody does', async (t) => {
+  const check = (
+    what: string,
+    [note]: ReturnType<typeof notesOf>,
+    [, , start, tags]: (typeof EVENTS)[number],
+  ) => {
+    t.equal(note?.markdown.slice(0, start?.length), start, what);
+    if (tags) t.same(note?.tags, tags, what);
+  };
+  for (const row of EVENTS) {
+    const payload = { repository: REPOSITORY, ...row[1] };
+    check(row[0], notesOf('github', payload, { 'x-github-event': row[0] }), row);
+  }
+  for (const row of EVENTS_OF_GITLAB)
+    check(row[0], notesOf('gitlab', { object_kind: row[0], project: PROJECT, ...row[1] }), row);
+});
+
+t.test('a description is shortened', async (t) => {
+  const issue = { number: 7, title: 'Cart', body: 'x'.repeat(1_501) };
+  const payload = { repository: REPOSITORY, action: 'opened', issue };
+  const [note] = notesOf('github', payload, { 'x-github-event': 'issues' });
+  t.match(note?.markdown, /\n\nx{1500}…$/);
+});
+
+t.test('states of a monitor of Uptime Kuma', async (t) => {
+  for (const [status, state] of ['down', 'up', 'pending', 'maintenance'].entries()) {
+    const [note] = notesOf('uptime-kuma', { heartbeat: { status, msg: 'x' }, monitor: { name: 'Shop' } });
+    t.match(note, { title: new RegExp(`^${state}: Shop$`, 'i'), tags: ['uptime-kuma', state] });
+  }
+});
+
+/** Messages of chats, and any JSON, as markdown. */
+const MESSAGES: readonly [kind: string, payload: object, markdown: string][] = [
+  [
+    'slack',
+    richText(
+      { type: 'usergroup', usergroup_id: 'S1' },
+      { type: 'text', text: ' ' },
+      { type: 'channel', channel_id: 'C1' },
+      { type: 'text', text: ' ' },
+      { type: 'date', timestamp: 1, fallback: 'Jan 1' },
+      { type: 'text', text: ' ' },
+      { type: 'link', url: 'https://x.example/' },
+      { type: 'text', text: ' ' },
+      { type: 'text', text: 'gone', style: { strike: true } },
+    ),
+    '@S1 #C1 Jan 1 <https://x.example/> ~~gone~~',
+  ],
+  [
+    'slack',
+    {
+      blocks: [
+        { type: 'video', title: { type: 'plain_text', text: 'Film' }, title_url: 'https://x.example/' },
+        { type: 'markdown', text: 'a *b*' },
+        {
+          type: 'rich_text',
+          elements: [
+            {
+              type: 'rich_text_list',
+              style: 'bullet',
+              elements: [{ elements: [{ type: 'text', text: 'one' }] }],
+            },
+            { type: 'rich_text_preformatted', elements: [{ type: 'text', text: '```\nx' }] },
+          ],
+        },
+      ],
+    },
+    '[**Film**](https://x.example/)\n\na \\*b\\*\n\n- one\n\n````\n```\nx\n````',
+  ],
+  [
+    'discord',
+    { content: '\\*a\\* _b_ a_b_c <https://x.example/>' },
+    '\\*a\\* *b* a_b_c <https://x.example/>',
+  ],
+  ['discord', { content: '# **a** b' }, '**a** b'],
+  ['discord', { content: '<t:99999999999>' }, '5138-11-16 09:46 UTC'],
+  ['discord', { embeds: [{ video: { url: 'https://x.example/v' } }] }, '[Video](https://x.example/v)'],
+  [
+    'discord',
+    { embeds: [{ title: 'a', url: 'https://x.example/?a|&lt;' }] },
+    '[**a**](https://x.example/?a%7C&amp;lt;)',
+  ],
+  ['generic', { message: 'a', url: 'ftp://x.example/' }, 'a\n\nftp\\://x.example/'],
+];
+
+function richText(...elements: object[]) {
+  return { blocks: [{ type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }] };
+}
+
+t.test('marks and parts of messages', async (t) => {
+  for (const [kind, payload, markdown] of MESSAGES)
+    t.equal(notesOf(kind, payload)[0]?.markdown, markdown, JSON.stringify(payload));
+});
+
+t.test('tags say the outcome of the first attachment, and nothing twice', async (t) => {
+  const attachments = [
+    { color: 'good', text: 'a' },
+    { color: 'danger', text: 'b' },
+  ];
+  t.same(notesOf('slack', { attachments })[0]?.tags, ['slack', 'success']);
+  t.same(notesOf('generic', { message: 'x', status: 'Generic' })[0]?.tags, ['generic']);
+});
+
+t.test('of many parts the first are shown', async (t) => {
+  const many = (count: number, part: (text: string) => object) =>
+    Array.from({ length: count }, (_, at) => part(`part-${at}`));
+  const shown = (kind: string, payload: object) =>
+    notesOf(kind, payload)[0]!.markdown.match(/part-/g)?.length;
+  t.equal(shown('slack', { attachments: many(51, (text) => ({ text })) }), 50);
+  t.equal(shown('discord', { embeds: many(11, (title) => ({ title })) }), 10);
+  t.equal(shown('discord', { embeds: [{ fields: many(26, (name) => ({ name })) }] }), 25);
+  const labels = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`part-${at}`, 'x']));
+  t.equal(shown('alertmanager', { alerts: [{ ...ALERT, status: 'firing', labels }] }), 20);
+});
 
 /** Broken payloads by the member that is to blame. */
 const BROKEN: readonly [kind: string, payload: unknown, member: string, headers?: Record<string, string>][] =
@@ -110,6 +271,20 @@ t.test('an alert that has a note keeps it, however many come after it', async (t
   t.same(keysOf(alerts).slice(0, 15), before);
 });
 
+t.test('what a group of alerts says of itself', async (t) => {
+  const alert = {
+    ...ALERT,
+    status: 'firing',
+    endsAt: '2026-11-23T20:20:00Z',
+    annotations: { message: 'Old text' },
+  };
+  for (const kind of ['grafana', 'alertmanager'])
+    t.match(notesOf(kind, { alerts: [alert], truncatedAlerts: -1 }), {
+      length: 1,
+      0: { markdown: /^Old text\n\nSince 2026-11-23 20:10 UTC$/ },
+    });
+});
+
 t.test('an alert has one key from its start to its end, and another when it comes back', async (t) => {
   const alert = (more: object) => ({ alerts: [{ ...ALERT, fingerprint: 'f', status: 'firing', ...more }] });
   for (const kind of ['grafana', 'alertmanager']) {
@@ -119,7 +294,11 @@ t.test('an alert has one key from its start to its end, and another when it come
     t.equal(keyOf({ startsAt: '2026-11-23T21:10:00+01:00' }), key, 'in another zone');
     t.not(keyOf({ startsAt: '2026-11-24T20:10:00Z' }), key);
     t.not(keyOf({ fingerprint: 'g' }), key);
-    t.equal(keyOf({ startsAt: 'soon' }), undefined);
+    for (const startsAt of ['soon', '0001-01-01T00:00:00Z'])
+      t.equal(keyOf({ startsAt }), undefined, startsAt);
+    t.ok(isNoteKey(keyOf({ fingerprint: 'f'.repeat(200) })!), 'however long its names');
+    const old = (labels: object) => keyOf({ fingerprint: '', labels });
+    t.equal(old({ a: 'x', b: 'y' }), old({ b: 'y', a: 'x' }), 'labels have no order');
   }
 });
 
