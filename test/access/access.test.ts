@@ -19,6 +19,8 @@ const tooMany = (seconds: number) => ({
 
 interface Options {
   password?: string;
+  metricsToken?: string;
+  operatorToken?: string;
   rateLimit?: number;
 }
 
@@ -39,7 +41,7 @@ const sessionsOf = (password: string | undefined) =>
   password === undefined ? undefined : new Sessions({ secret: SECRET, voidedBy: [password] });
 
 /** Access with a clock that stands still until it is moved, and passwords that are told apart at once. */
-function create({ password, rateLimit = 3 }: Options = {}) {
+function create({ rateLimit = 3, ...secrets }: Options = {}) {
   let time = 0;
   const verified: string[] = [];
   const passwords = {
@@ -51,8 +53,9 @@ function create({ password, rateLimit = 3 }: Options = {}) {
   return {
     access: new Access({
       ...NO_NAMES,
-      password,
-      sessions: sessionsOf(password),
+      ...secrets,
+      password: secrets.password,
+      sessions: sessionsOf(secrets.password),
       rateLimit,
       passwords,
       now: () => time,
@@ -201,6 +204,22 @@ t.test('wrong passwords of the instance and of feeds count together', async (t) 
   await t.rejects(access.requireFeedPassword(caller({ feed: 'right' }), PROTECTED), tooMany(60));
 });
 
+t.test('wrong passwords, operator tokens and metrics tokens count each by themselves', async (t) => {
+  const secrets = { password: 'instance word', metricsToken: 'metrics word', operatorToken: 'operator word' };
+  const asks: readonly (readonly [right: string, ask: (access: Access, who: Caller) => unknown])[] = [
+    [secrets.password, (access, who) => access.requireInstance(who)],
+    [secrets.metricsToken, (access, who) => access.requireMetricsToken(who)],
+    [secrets.operatorToken, (access, who) => access.requireOperator(who)],
+  ];
+  for (const [guessed, guess] of asks) {
+    const { access } = create({ ...secrets, rateLimit: 1 });
+    t.throws(() => guess(access, bearer('wrong')), AUTH);
+    for (const [right, ask] of asks)
+      if (right === guessed) t.throws(() => ask(access, bearer(right)), tooMany(60));
+      else t.doesNotThrow(() => ask(access, bearer(right)), `${right}, after a guess at ${guessed}`);
+  }
+});
+
 t.test('passwords tried at once learn no more than one after the other, the right one last', async (t) => {
   const { access } = create({ rateLimit: 3 });
   const guesses = [...Array.from({ length: 20 }, (_, i) => `guess ${i}`), 'right'];
@@ -242,10 +261,29 @@ t.test('writes have a limit of their own', async (t) => {
   t.doesNotThrow(() => access.writes.count(caller().client));
 });
 
-t.test('0 turns both limits off', async (t) => {
+t.test('previews and reports have limits of their own', async (t) => {
+  const { access, pass } = create({ rateLimit: 1 });
+  const { client } = caller();
+  const refused = (seconds: number) => ({
+    code: 'rate_limited',
+    headers: { 'Retry-After': String(seconds) },
+  });
+  for (let i = 0; i < 240; i += 1) access.previews.count(client);
+  t.throws(() => access.previews.count(client), refused(60));
+  for (let i = 0; i < 5; i += 1) access.reports.count(client);
+  t.throws(() => access.reports.count(client), refused(3600));
+  t.doesNotThrow(() => access.writes.count(client));
+  pass(60_000);
+  t.doesNotThrow(() => access.previews.count(client));
+  t.throws(() => access.reports.count(client), refused(3540));
+  pass(3_540_000);
+  t.doesNotThrow(() => access.reports.count(client));
+});
+
+t.test('0 turns all limits off', async (t) => {
   const { access } = create({ password: 'instance word', rateLimit: 0 });
   for (let i = 0; i < 1_000; i += 1) {
-    access.writes.count(caller().client);
+    for (const limit of [access.writes, access.previews, access.reports]) limit.count(caller().client);
     t.throws(() => access.requireInstance(bearer('wrong')), AUTH);
   }
   t.doesNotThrow(() => access.requireInstance(bearer('instance word')));

@@ -127,6 +127,24 @@ t.test('pages by the name', async (t) => {
   t.match(text, /<div id="notes" data-version="[^"]+" data-events="\/api\/v1\/feeds\/[^"/]+\/events">/);
 });
 
+t.test(
+  'every page runs nothing but its own, is in no frame, and tells no other site its address',
+  async (t) => {
+    const named = ['/', `/${NAME}`, `/${NAME}/${posted[1]!.id}`, `/${NAME}/settings`, '/nobody-has-this-yet'];
+    const open = [`/r/${readId}`, `/r/${readId}/${posted[1]!.id}`, '/imprint', '/logout'];
+    for (const path of [...named, ...open, `/${NAME}/nothing`, '/r/x', '/UPPER']) {
+      const { headers } = await ask(url + path, HTML);
+      t.match(Object.fromEntries(headers), {
+        'content-security-policy':
+          /^default-src 'none'; script-src 'self'; style-src 'self'; img-src \* data: blob:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+        'referrer-policy': /^same-origin$/,
+        'x-frame-options': /^DENY$/,
+        'x-content-type-options': /^nosniff$/,
+      });
+    }
+  },
+);
+
 t.test('a tag filters, and a page of older notes goes on with it', async (t) => {
   const many = `${url}/many-notes-of-mine`;
   for (let n = 0; n < 53; n += 1) await post(many, `Note ${n}.`, { 'x-note-tags': 'all' });

@@ -83,6 +83,14 @@ t.test('what is refused earlier takes no turn, nor does a read', async (t) => {
   t.match(await client.post(), REFUSED);
 });
 
+t.test('a preview takes no turn, and has a limit of its own', async (t) => {
+  const { url } = await start(t, { SERVICE_RATE_LIMIT: '1' });
+  const preview = () => ask(`${url}/api/v1/feeds/plover/preview`, { method: 'POST', body: '{"text":""}' });
+  for (let i = 0; i < 240; i++) if ((await preview()).status !== 200) t.fail(`preview ${i}`);
+  t.match(await preview(), { ...REFUSED, json: { error: /^Too many previews/ } });
+  t.equal((await new FeedClient(url, 'plover').post()).status, 201);
+});
+
 t.test('no more get through at once than one after the other', async (t) => {
   const service = await start(t, { SERVICE_RATE_LIMIT: '20' });
   const client = new FeedClient(service.url, 'plover');

@@ -48,6 +48,7 @@ t.test('the pages of a locked feed are its unlock form', async (t) => {
     t.match(page, { status: 401, text: new RegExp(`action="/${name}/access"`) }, path);
     t.equal(page.headers.get('cache-control'), 'private, no-store');
     t.match(page.headers.get('vary'), /Accept/);
+    t.equal(page.headers.get('www-authenticate'), 'Bearer');
     t.match(page.headers.get('referrer-policy'), 'same-origin');
     t.notMatch(page.text, new RegExp(`Hidden|${id}|role="alert"`));
     t.match(await ask(url + path), { status: 401, json: { code: 'auth' } });
