@@ -1,5 +1,6 @@
 /** `POST /mcp` as HTTP sees it: who may, from where, what it takes, and what is said of it in logs and metrics. */
 import { execFile } from 'node:child_process';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
@@ -7,7 +8,7 @@ import { Browser } from '../support/cookie-browser.ts';
 import { missing, program } from '../support/installed.ts';
 import type { ToolAnswer } from '../support/mcp-clients.ts';
 import { picture } from '../support/pictures.ts';
-import { ask, type Reply, start } from '../support/service.ts';
+import { ask, type Reply, start, tempDir } from '../support/service.ts';
 
 const run = promisify(execFile);
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -382,6 +383,38 @@ t.test('writes by tools and by the API count together', async (t) => {
   t.equal((await ask(`${url}/counted`, { method: 'POST', body: 'x', headers })).status, 201);
   t.notOk((await post()).isError);
   t.match(await post(), { isError: true, value: { code: 'rate_limited', error: /wait \d+ second/ } });
+});
+
+t.test('each tool that changes something counts as a write', async (t) => {
+  const { url } = await start(t, { SERVICE_RATE_LIMIT: '1', SERVICE_TRUST_PROXY: '1' });
+  const feed = 'counted';
+  const from = async (client: number, name: string, input: object) => {
+    const body = JSON.stringify(callOf(name, { feed, ...input }));
+    return resultsIn(await send(url, body, { 'x-forwarded-for': `192.0.2.${client}` }))[0];
+  };
+  const { id } = (await from(0, 'post_note', { markdown: 'x' })).structuredContent;
+  const writes: readonly (readonly [string, object])[] = [
+    ['post_file', { type: 'text/markdown', data: 'eA==' }],
+    ['edit_note', { id, title: 'T' }],
+    ['delete_note', { id }],
+    ['update_feed', { title: 'T' }],
+    ['delete_feed', {}],
+  ];
+  for (const [n, [name, input]] of writes.entries()) {
+    t.notOk((await from(n + 1, name, input)).isError, name);
+    const { content } = await from(n + 1, 'post_note', { markdown: 'x' });
+    t.match(content[0].text, /"rate_limited"/, name);
+  }
+});
+
+t.test('a tool that fails by the service is logged with why', async (t) => {
+  const dir = join(await tempDir(t), 'data');
+  const { url, lines } = await start(t, { SERVICE_STORAGE: 'fs', SERVICE_LOG_REQUESTS: '0' }, dir);
+  await rename(dir, `${dir}-away`);
+  const { value } = await call('post_note', { feed: 'away', markdown: 'x' }, url);
+  t.match(value, { code: 'store_unavailable' });
+  const told = lines.filter(({ message }) => message === 'tool');
+  t.match(told, [{ level: 'error', fields: { code: 'store_unavailable', err: { message: String } } }]);
 });
 
 t.test('the log and the metrics tell of tools, and of no argument', async (t) => {

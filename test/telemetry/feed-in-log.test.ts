@@ -57,9 +57,10 @@ t.test('requests, changes, tools and streams', async (t) => {
   t.notMatch(JSON.stringify(service.lines), NAME);
 });
 
-t.test('requests that fail, on an instance that logs no others', async (t) => {
+t.test('requests and calls that fail, on an instance that logs no others', async (t) => {
   const service = await start(t, { SERVICE_SECRET: SECRET, SERVICE_LOG_REQUESTS: '0' });
   await new FeedClient(service.url, NAME).post('x');
+  await callTool(service);
   t.strictSame(linesOf(service), ['feed created', 'note posted']);
 });
 
