@@ -5,6 +5,7 @@ import t from 'tap';
 import { wordsFor } from '../../src/web/words.ts';
 import { Browser } from '../support/cookie-browser.ts';
 import { readIdIn } from '../support/feed-client.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 import { ask, post, start, tempDir } from '../support/service.ts';
 
 const HTML = { headers: { accept: 'text/html' } };
@@ -37,6 +38,28 @@ t.test('the words are for people, and the code is below', async (t) => {
   const { text } = await ask(`${url}/puffin/nothing`, HTML);
   t.match(text, '<p>There is nothing here. It may have been deleted, or the address is not complete.</p>');
   t.match(text, /<summary>Error <code>not_found<\/code><\/summary>/);
+});
+
+t.test('a header that nobody can read does not keep the page from saying so', async (t) => {
+  const locked = await start(t, { SERVICE_PASSWORD: 'let us in' });
+  const get = async (path: string, fields: string) => {
+    const connection = await RawConnection.open(locked.port);
+    t.teardown(() => connection.close());
+    connection.send(Buffer.from(`GET ${path} HTTP/1.1\r\nHost: test\r\n${fields}\r\n\r\n`, 'latin1'));
+    const { status, body } = await connection.response();
+    return { status, text: body.toString() };
+  };
+  const PAGE = /<summary>Error <code>/;
+  t.match(await get('/puffin', 'Accept: text/html\r\nAuthorization: Bearer \xff'), {
+    status: 400,
+    text: PAGE,
+  });
+  t.match(await get('/r/x', 'Accept: text/html, \xff'), { status: 404, text: PAGE });
+});
+
+t.test('below /api there are no pages, whatever a client accepts', async (t) => {
+  const reply = await ask(`${url}/api/v1/nothing/here`, HTML);
+  t.match(reply, { status: 404, json: { code: 'not_found' } });
 });
 
 t.test('too many requests say when to try again', async (t) => {

@@ -83,6 +83,7 @@ t.test('the origin of the instance', async (t) => {
     [{ origin: 'http://notes.example' }, 403],
     [{ origin: 'https://other.example' }, 403],
   ]);
+  await origins({ PUBLIC_URL: 'http://notes.example' }, [[{ origin: 'https://notes.example' }, 403]]);
   const forwarded = { 'x-forwarded-host': 'notes.example', 'x-forwarded-proto': 'https' };
   await origins({ SERVICE_TRUST_PROXY: '1' }, [
     [{ ...forwarded, origin: 'https://notes.example' }, 201],

@@ -1,5 +1,6 @@
 /** The pages of an instance with a password lead to the login page, which says how to post. */
 import t from 'tap';
+import { Browser } from '../support/cookie-browser.ts';
 import { ask, start } from '../support/service.ts';
 
 t.test('a locked instance leads to its login page', async (t) => {
@@ -19,4 +20,6 @@ t.test('an open instance shows its start page, and needs no login page', async (
   t.equal(page.status, 200);
   t.notMatch(page.text, /Authorization/);
   t.equal((await ask(`${url}/login`)).headers.get('location'), '/');
+  const login = await new Browser(url).submit('/api/login', { password: 'x', next: '/otter' });
+  t.strictSame([login.headers.get('location'), login.headers.getSetCookie()], ['/otter', []]);
 });

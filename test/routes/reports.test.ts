@@ -75,7 +75,7 @@ t.test('what cannot be reported is shown again, with what was typed', async (t) 
     [{ target: '/api/v1/read/some-feed', reason: 'x' }, 'The address must be one below a read link'],
     [{ target: `https://other.example${TARGET}`, reason: 'x' }, 'The address must be one below a read link'],
     [{ target: `/r/some-feed/${'a'.repeat(1000)}`, reason: 'x' }, 'The address is too long'],
-    [{ target: '', reason: 'x' }, 'The address must be one below a read link'],
+    [{ target: '', reason: '</textarea><i>' }, 'The address must be one below a read link'],
     [{ target: TARGET, reason: ' \r\n ' }, 'Say what is wrong with it'],
     [{ target: TARGET, reason: 'é'.repeat(2001) }, 'at most 2000 characters'],
     [{ target: TARGET, reason: 'x', contact: 'c'.repeat(201) }, 'contact'],
@@ -85,6 +85,7 @@ t.test('what cannot be reported is shown again, with what was typed', async (t) 
     t.match(reply.text, sentence);
     t.match(reply.text, 'role="alert"');
     t.match(reply.text, `value="${fields.target}"`);
+    t.notMatch(reply.text, '<i>');
     const json = await new Browser(url).submit('/report', { ...fields }, { accept: '*/*' });
     t.match(json.json, { code: 'invalid_request' });
   }
@@ -112,6 +113,10 @@ t.test('a client may report five times in an hour', async (t) => {
   const { url } = await start(t, { ...PROXIED, SERVICE_RATE_LIMIT: '60' });
   const [reader, other] = [new Browser(url), new Browser(url)];
   const send = (browser: Browser) => browser.submit('/report', { target: TARGET, reason: 'x' });
+  for (let n = 0; n < 6; n += 1) {
+    const unread = await reader.submit('/report', { target: TARGET, reason: '' });
+    t.equal(unread.status, 400, 'what is refused takes no turn');
+  }
   for (let n = 0; n < 5; n += 1) t.equal((await send(reader)).status, 303);
   const refused = await send(reader);
   t.equal(refused.status, 429);

@@ -133,6 +133,13 @@ t.test('their password is the one of the setting, whoever may use it', async (t)
     t.match(await gazette.with(headers).post(), { status: 400, json: { code: 'reserved_feed' } });
 });
 
+t.test('whoever has tried too many passwords is told that, and not that the name is reserved', async (t) => {
+  const { url } = await start(t, { ...WITH_PASSWORD, SERVICE_RATE_LIMIT: '1' });
+  const post = (password: string) => new FeedClient(url, 'gazette', { 'x-feed-password': password }).post();
+  t.match(await post('wrong'), { status: 400, json: { code: 'reserved_feed' } });
+  t.match(await post('editors only'), { status: 429, json: { code: 'too_many_attempts' } });
+});
+
 t.test('their read id stays their name', async (t) => {
   const service = await start(t, WITH_PASSWORD);
   const gazette = new FeedClient(service.url, 'gazette', { 'x-feed-password': 'editors only' });
@@ -165,7 +172,17 @@ t.test('they keep their notes, and take a new password, at another start', async
 t.test('a feed that was there before it was reserved stays as it is, with a warning', async (t) => {
   const first = await start(t);
   const { id, read_url: readUrl } = (await new FeedClient(first.url, 'gazette').post('mine')).json;
+  const owned = { 'x-feed-password': 'mine' };
+  await new FeedClient(first.url, 'herald', owned).post();
   await first.stop();
+  const locked = await start(t, { SERVICE_RESERVED_FEEDS: 'herald' }, first.dir);
+  const refused = await new FeedClient(locked.url, 'herald', owned).post();
+  t.match(
+    refused,
+    { status: 400, json: { code: 'reserved_feed' } },
+    'nobody posts there, with its password neither',
+  );
+  await locked.stop();
   for (const env of [NAMES, WITH_PASSWORD]) {
     const service = await start(t, env, first.dir);
     const warnings = service.lines.filter(({ level }) => level === 'warn');

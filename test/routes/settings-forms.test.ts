@@ -56,6 +56,7 @@ t.test('a form changes what is in it, and nothing else', async (t) => {
     t.same((await owner.get()).json.description, before.description);
   }
   t.match((await browser.visit(`/${name}/settings?saved=1`)).text, /role="status">Saved/);
+  t.match((await browser.visit(`/${name}/settings`)).text, /<title>Settings · Untitled feed · /);
   await browser.submit(`/${name}/details`, { read_id: '', sure: '1' });
   t.match((await owner.get()).json.read_url, /\/r\/[\w-]{22}\/feed\.xml$/);
 });
@@ -121,6 +122,8 @@ t.test('links that were changed since the page was shown are not changed once mo
     });
   }
   t.equal(readIdIn((await owner.get()).json.read_url), `${name}-shared`);
+  const same = { title: 'Old title', was_title: 'Of another window' };
+  t.equal((await browser.submit(`/${name}/details`, same)).status, 303, 'both windows want the same');
   const again = hiddenFields((await browser.visit(`/${name}/settings`)).text, 'name="sure"');
   t.equal((await browser.submit(`/${name}/details`, again)).status, 303);
 });
@@ -212,6 +215,7 @@ t.test('of a locked feed, the forms are its unlock form and change nothing', asy
   for (const path of [`/${name}/details`, `/${name}/delete`]) {
     const reply = await browser.submit(path, { title: 'New', name });
     t.match(reply, { status: 401, text: /value="unlock"/ });
+    t.match(reply.text, `name="back" value="/${name}"`);
     t.notMatch(reply.text, /Old|New/);
   }
   t.match((await owner.get()).json, { title: 'Old title' });
@@ -248,6 +252,9 @@ t.test('on a locked instance, who has no session is led to the login page', asyn
     t.equal(reply.headers.get('location'), '/login?next=%2Favocet');
   }
   t.match((await owner.get()).json, { title: '' });
+  const opened = await browser.submit('/', { feed: 'avocet' });
+  t.equal(opened.headers.get('location'), '/login?next=%2F');
+  t.equal((await browser.submit('/', { feed: 'avocet' }, { authorization: 'Bearer wrong' })).status, 401);
 });
 
 t.test('no log line names a feed', async (t) => {
