@@ -175,6 +175,37 @@ t.test('what the socket did not take is not left lying when nothing more comes',
   t.ok(await reader.has('the last of it'));
 });
 
+t.test('what a slow reader still waits for comes before the end', async (t) => {
+  const live = await Live.start(t, { limits: { heartbeat: NEVER } });
+  const reader = await Reader.open(t, live);
+  await reader.has('start');
+  reader.connection.socket.pause();
+  const [stream] = live.streams;
+  stream!.send(Buffer.alloc(20 * MIB));
+  t.notOk(stream!.isReady);
+  stream!.send(Buffer.from('the last of it'));
+  stream!.end();
+  reader.connection.socket.resume();
+  t.ok(await eventually(() => reader.text.endsWith('the last of it\r\n0\r\n\r\n')));
+});
+
+t.test('a source that ends its stream at once is told of the end', async (t) => {
+  let closed = 0;
+  const open = (stream: LiveStream) => {
+    stream.send(START);
+    stream.end();
+    return { closed: () => (closed += 1) };
+  };
+  const answer = { status: 200, headers: headers({}), body: { heartbeat: START, open } };
+  const server = await listen(t, [{ id: 'live', method: 'GET', path: '/live', handle: () => answer }]);
+  const connection = await RawConnection.open(server.port);
+  t.teardown(() => connection.close());
+  connection.send(REQUEST);
+  t.equal((await connection.response()).body.toString(), START.toString());
+  t.equal(closed, 1);
+  t.equal(server.openStreams, 0);
+});
+
 t.test('a reader that takes nothing is closed', async (t) => {
   const live = await Live.start(t, { limits: { stalledReader: 500, tick: 50 } });
   const reader = await Reader.open(t, live);
