@@ -233,7 +233,7 @@ t.test('read ids that nobody has fill nothing', async (t) => {
   for (let i = 0; i < 200; i += 1) {
     const unknown = request('http://notes.example', `unknown-${i}`);
     for (const view of ['rss', 'json-feed'] as const) await reader.syndication(unknown, view);
-    for (const view of ['publicList', 'publicFeed'] as const) await reader[view](unknown);
+    for (const view of ['publicList', 'publicFeed', 'publicTags'] as const) await reader[view](unknown);
   }
   t.equal(cache.size, 0);
 });
