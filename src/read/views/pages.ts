@@ -155,8 +155,7 @@ function pageNotes(
 
 function hitOf(note: ViewNote, document: PageDocument, url: string): Hit {
   const { id, type, createdAt, meta, match = { text: '', marks: [] } } = note;
-  const hasPicture = type !== 'md' && isReadId(document.readId);
-  const pictureUrl = hasPicture ? notePicture(note, document) : undefined;
+  const pictureUrl = type === 'md' ? undefined : notePicture(note, document);
   return { id, url, label: noteTitle(note) || 'Note', createdAt, tags: meta.tags, match, pictureUrl };
 }
 
