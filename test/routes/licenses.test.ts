@@ -66,9 +66,12 @@ t.test('in the free tier a feed takes no pictures, in whatever way', async (t) =
 t.test('with a license it takes them; what it has then stays when the license goes', async (t) => {
   const feed = await newFeed();
   const license = licenseFor();
+  const etag = (await feed.get()).headers.get('etag');
   const reply = await attach(feed, license);
   t.match(reply, { status: 200, json: { name: feed.name, license: { until: FAR } } });
-  t.same(await licenseOf(feed), { until: FAR });
+  const record = await feed.get();
+  t.same(record.json.license, { until: FAR });
+  t.not(record.headers.get('etag'), etag);
   const path = join(dir, feed.name, '.license');
   t.equal(readFileSync(path, 'utf8'), `${license}\n`);
   t.equal(statSync(path).mode & 0o777, 0o600);
@@ -144,13 +147,14 @@ t.test('it ends by itself at the end of its last day', async (t) => {
   t.match(await attach(feed, licenseFor({ until: today })), { json: { license: { until: today } } });
   t.match((await ask(`${url}/${feed.name}`)).text, `The license of this feed ends on ${today}`);
   t.match((await ask(`${url}/${feed.name}`)).text, 'Add pictures');
+  const etag = (await feed.get()).headers.get('etag')!;
   await ahead(DAY, async () => {
     refused(t, await postPicture(feed), 402, 'license_required');
-    t.equal(await licenseOf(feed), null);
-    t.equal((await feed.post('text')).status, 201);
+    t.match(await feed.with({ 'if-none-match': etag }).get(), { status: 200, json: { license: null } });
     const page = await ask(`${url}/${feed.name}`);
     t.match(page.text, `The license of this feed ended on ${today}`);
     t.notMatch(page.text, 'Add pictures');
+    t.equal((await feed.post('text')).status, 201);
   });
   t.equal((await postPicture(feed)).status, 201);
 });
@@ -282,6 +286,14 @@ t.test('no license and no feed is in the log', async (t) => {
   t.match(log, 'license detached');
   t.notMatch(log, license.slice(4, 40));
   t.notMatch(log, feed.name);
+});
+
+t.test('limits of the instance hold in the free tier, too', async (t) => {
+  const limits = { SERVICE_IMAGE_UPLOADS: '0', SERVICE_MAX_NOTES_PER_FEED: '1' };
+  const feed = new FeedClient((await start(t, { ...HOSTED, ...limits })).url, 'ruff');
+  t.equal((await feed.post()).status, 201);
+  refused(t, await feed.post(), 507, 'note_limit');
+  refused(t, await postPicture(feed), 403, 'images_off');
 });
 
 t.test('an instance that is not hosted knows nothing of licenses', async (t) => {
