@@ -357,6 +357,20 @@ t.test('what the read link opens, and the login page, are open to all', async (t
     t.equal((await new Browser(url).visit(path)).status, 200, path);
 });
 
+t.test('pages say who is logged in, but none below the read link', async (t) => {
+  const browser = await visitor();
+  const read = new URL((await owner.get()).json.read_url).pathname.replace('/feed.xml', '');
+  const form = '<form class="visitor"';
+  const headers = { authorization: `Bearer ${PASSWORD}`, accept: 'text/html' };
+  t.notMatch((await ask(`${url}/walrus`, { headers })).text, form, 'somebody without a session');
+  for (const path of ['/walrus', '/walrus/none']) t.match((await browser.visit(path)).text, form, path);
+  for (const path of [read, `${read}/none`]) {
+    const { text } = await browser.visit(path);
+    t.match(text, '</html>');
+    t.notMatch(text, form, path);
+  }
+});
+
 t.test('below a path of PUBLIC_URL, addresses and cookies begin with it', async (t) => {
   const { url } = await start(t, { ...SETTINGS, PUBLIC_URL: 'https://notes.example/our/notes/' });
   const browser = new Browser(url);
