@@ -10,6 +10,8 @@ const { url } = service;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const PUSH = recordedAs('github', 'push');
+/** The largest payload that is taken. */
+const MAX_BYTES = 256 * 1024;
 
 function recordedAs(kind: string, name: string): Recorded {
   return recorded(kind).find((one) => one.name === name)!;
@@ -58,6 +60,8 @@ t.test('each sender gets the answer that it expects', async (t) => {
   const slack = await send('answers', 'slack', '{"text": "Hello"}');
   t.match(slack, { status: 200, text: 'ok' });
   t.match(slack.headers.get('content-type'), /^text\/plain/);
+  t.equal(slack.headers.get('cache-control'), 'private, no-store');
+  t.equal(slack.headers.get('x-content-type-options'), 'nosniff');
   t.match(await send('answers', 'discord', '{"content": "Hello"}'), { status: 204, text: '' });
   const waiting = await ask(`${url}/api/v1/feeds/answers/hooks/discord?wait=true`, {
     method: 'POST',
@@ -167,10 +171,25 @@ t.test('a run that is repeated, and a delivery that is sent again, have one note
   t.equal((await notesIn('deliveries')).length, 2);
   const other = recordedAs('gitlab', 'tag_push').text;
   t.match(await send('deliveries', 'gitlab', other, key), { status: 422, json: { code: 'key_reused' } });
-  t.match(await send('deliveries', 'gitlab', push, { 'idempotency-key': 'é' }), {
-    status: 400,
-    json: { code: 'invalid_request' },
-  });
+  for (const [kind, name] of [
+    ['github', 'workflow_run-success'],
+    ['gitlab', 'pipeline-success'],
+  ] as const) {
+    const { text, headers } = recordedAs(kind, name);
+    t.match(await send('runs', kind, text, { ...headers, ...key }), { status: 200 });
+  }
+  t.equal((await notesIn('runs')).length, 2, 'a key of its own counts more than that of the call');
+  const alert = { status: 'firing', labels: { alertname: 'Without a start' } };
+  const alerts = JSON.stringify({ alerts: [alert, { ...alert, status: 'resolved' }] });
+  t.match(await send('deliveries', 'grafana', alerts, key), { status: 200 });
+  t.equal((await notesIn('deliveries')).length, 4, 'that of the call is of no several notes');
+  t.match(
+    await send('deliveries', 'github', PUSH.text, { ...PUSH.headers, 'idempotency-key': 'x'.repeat(201) }),
+    {
+      status: 400,
+      json: { code: 'invalid_request' },
+    },
+  );
 });
 
 t.test('with a secret, GitHub and GitLab must show that they know it', async (t) => {
@@ -201,6 +220,9 @@ t.test('with a secret, GitHub and GitLab must show that they know it', async (t)
   t.match(await sendAs('gitlab', gitlab.text, { 'x-gitlab-token': 'green' }, 'green'), { status: 200 });
   t.match(await sendPush({ 'x-hub-signature-256': 'sha256=of-another' }, ''), { status: 200 });
   t.match(await sendAs('slack', '{"text": "x"}', {}), { status: 400, json: { code: 'invalid_request' } });
+  const red = { 'x-gitlab-token': 'red' };
+  t.match(await sendAs('gitlab', '{', red), { status: 401 }, 'before the contents');
+  t.match(await sendAs('gitlab', ' '.repeat(MAX_BYTES + 1), red), { status: 413 }, 'after the size');
   const guesser = { 'x-gitlab-token': 'guess', 'x-forwarded-for': '10.9.9.9' };
   for (const status of [401, 401]) t.equal((await sendAs('gitlab', gitlab.text, guesser)).status, status);
   const right = { ...guesser, 'x-gitlab-token': 'green' };
@@ -209,6 +231,21 @@ t.test('with a secret, GitHub and GitLab must show that they know it', async (t)
     429,
     'guesses and changes are limited',
   );
+  const locked = new FeedClient(limited.url, 'locked', { 'x-feed-password': 'right' });
+  await locked.post();
+  for (const [client, token, status] of [
+    ['10.9.9.7', {}, 200],
+    ['10.9.9.8', red, 429],
+  ] as const) {
+    const from = { 'x-forwarded-for': client };
+    for (let n = 0; n < 2; n += 1)
+      t.match(await sendAs('gitlab', gitlab.text, { ...token, ...from }), { status: 401 });
+    t.match(
+      await locked.with(from).list(),
+      { status },
+      'a wrong token is a wrong password, a missing one is none',
+    );
+  }
   t.notMatch(JSON.stringify(limited.lines), /gr(?:%C3%BC|ü|ee)n|guess"/);
 });
 
@@ -252,10 +289,11 @@ t.test('what cannot be taken is refused as a post is', async (t) => {
     ['refusals', 'slack', '', 400, 'invalid_body'],
     ['refusals', 'slack', '{"text": "\ud800', 400, 'invalid_body'],
     ['refusals', 'github', '{}', 400, 'invalid_request'],
-    ['refusals', 'generic', JSON.stringify('x'.repeat(256 * 1024)), 413, 'too_large'],
+    ['refusals', 'generic', ' '.repeat(MAX_BYTES + 1), 413, 'too_large'],
     ['refusals', 'alertmanager', JSON.stringify({ alerts: ['x'.repeat(100_000)] }), 400, 'invalid_body'],
     ['refusals', 'generic', '['.repeat(33) + ']'.repeat(33), 400, 'invalid_body'],
     ['refusals', 'generic', '['.repeat(130_000), 400, 'invalid_body'],
+    ['refusals', 'generic', `[${'[],'.repeat(80_000)}0]`, 400, 'invalid_body'],
   ];
   for (const [feed, kind, body, status, code] of refused)
     t.match(await send(feed, kind, body), { status, json: { code } }, `${kind} ${body.slice(0, 20)}`);
@@ -306,6 +344,11 @@ t.test('a hook counts as one change', async (t) => {
     status: 429,
     json: { code: 'rate_limited' },
   });
+});
+
+t.test('the largest payload, of thousands of values', async (t) => {
+  const body = JSON.stringify({ message: 'x', files: Array(3_000).fill(0) }).padEnd(MAX_BYTES);
+  t.match(await send('largest', 'generic', body), { status: 200 });
 });
 
 t.test('the same notes are made of a large payload, on a thread', async (t) => {
