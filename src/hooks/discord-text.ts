@@ -57,9 +57,8 @@ function write(groups: Groups, inner: (text: string) => string): string {
 
 /**
  * A date and time as people read it.
- * @param seconds since the epoch
+ * @param seconds since the epoch, with at most 11 digits: every such time is a date
  */
 function timeOf(seconds: number): string {
-  const date = new Date(seconds * 1000);
-  return Number.isNaN(date.getTime()) ? String(seconds) : timeText(date.toISOString());
+  return timeText(new Date(seconds * 1000).toISOString());
 }
