@@ -161,6 +161,8 @@ t.test('the bytes of feeds are the same wherever their pictures are', async (t) 
     else await new FeedClient(moved.url, 'feed').post(bytes, PNG);
     const stats = { notes: 1, pictures: 1, bytes: bytes.byteLength };
     t.match((await operator(moved.url, 'GET', '/api/operator/stats')).json, stats);
+    const audit = moved.lines.filter(({ fields }) => fields.audit === true).map(({ fields }) => fields.what);
+    t.strictSame(audit, from ? ['move pictures'] : []);
     await moved.stop();
   }
 });

@@ -129,6 +129,11 @@ t.test('a feed that is taken down with a block is gone for good', async (t) => {
     'and may be repeated',
   );
   t.equal((await takedown({ target: `/r/${readId}/` })).status, 404);
+  t.equal(
+    (await takedown({ target: `/r/${readId}/${json.id}`, block: true })).status,
+    404,
+    'but not of a note',
+  );
 
   const { blocks } = (await operate(url, 'GET', '/blocks')).json;
   t.match(
@@ -273,6 +278,41 @@ t.test('an address of another host means nothing here, if the instance knows its
   for (const host of ['https://other.example', 'https://notes.example:444', '//other.example'])
     t.match((await at(host + path)).json, { code: 'invalid_request' }, host);
   t.strictSame((await at(posted.json.read_url)).json, { removed: 1 });
+  const { json } = await new FeedClient(service.url, 'teal').post();
+  const elsewhere = `https://notes.example${pathOf(json.read_url)}`;
+  t.strictSame((await takedown({ target: elsewhere })).json, { removed: 1 }, 'this one does not');
+});
+
+t.test('each leaves an audit line, and the list of what is closed goes on from kind to kind', async (t) => {
+  const first = service.lines.length;
+  const feed = new FeedClient(url, 'wigeon');
+  const { json } = await feed.post();
+  const pictures = [21, 22, 23].map((seed) => picture('png', 300, seed));
+  for (const bytes of pictures)
+    await takedown({ target: (await feed.post(bytes, PNG)).json.file_url, block: true });
+  await operate(url, 'DELETE', `/blocks/pictures/${hash('sha256', pictures[0]!, 'base64url')}`);
+  for (let n = 0; n < 2; n += 1) await takedown({ target: json.read_url, block: true });
+  const listed: unknown[] = [];
+  let after = '';
+  do {
+    const page = (await operate(url, 'GET', `/blocks?limit=1&after=${after}`)).json;
+    listed.push(...page.blocks);
+    after = page.next ?? '';
+  } while (after !== '' && listed.length < 100);
+  t.strictSame(listed, (await operate(url, 'GET', '/blocks?limit=1000')).json.blocks);
+  await operate(url, 'DELETE', `/blocks/links/${readIdIn(json.read_url)}`);
+  const lines = service.lines.slice(first);
+  const made = lines.find(({ message }) => message === 'feed created')!.fields.feed;
+  t.strictSame(
+    lines.filter(({ fields }) => fields.audit === true).map(({ fields }) => [fields.what, fields.feed]),
+    [
+      ...pictures.map(() => ['take down note and block', made]),
+      ['unblock picture', undefined],
+      ['take down feed and block', made],
+      ['take down feed and block', undefined],
+      ['unblock link', undefined],
+    ],
+  );
 });
 
 t.test(

@@ -59,6 +59,9 @@ export function testOperator(backend: Backend): void {
     await makeFeeds(storage, 12);
     const expected = { feeds: 13, notes: 24, pictures: 6, bytes: 192 };
     t.same(await storage.totals(), expected);
+    await post(storage, feedName('deleted'), [newNote('text'), newNote('picture', 'png')]);
+    await edits(storage).deleteFeed(feedName('deleted'));
+    t.same(await storage.totals(), expected);
     t.same(await (await reopened(t, storage, place)).totals(), expected);
   });
 
