@@ -1,4 +1,4 @@
-import { type FeedName, isReadId, type ReadId } from '../feeds/names.ts';
+import type { FeedName, ReadId } from '../feeds/names.ts';
 import { existing } from '../refusals.ts';
 import type { OperatorRecord, OperatorRecords } from '../storage/operator-records.ts';
 import { pictureBlocked } from '../writing/decide.ts';
@@ -35,8 +35,7 @@ export class Blocks {
    */
   async blockFeed(name: FeedName, readId: ReadId, target: string): Promise<void> {
     await this.#add('name', name, target);
-    // Only a folder that was made by hand has a read id that no link can have.
-    if (isReadId(readId)) await this.#add('link', readId, target);
+    await this.#add('link', readId, target);
   }
 
   /** Closes the bytes of a picture. May be repeated. */
