@@ -1,7 +1,15 @@
 /** Notes that change while they are read, as a user of Chromium: nothing moves, and nothing is lost. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { axeFindings, isRouted, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import {
+  axeFindings,
+  isRouted,
+  mayBeLeft,
+  overflow,
+  PHONE,
+  startBrowser,
+  visit,
+} from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { ask, start } from '../support/service.ts';
@@ -61,6 +69,7 @@ t.test(
     await hides(page, 'Changed');
     await hides(reader.page, 'Changed');
     t.notMatch(await reader.page.content(), 'quiet-wombat', 'readers do not learn the name');
+    await mayBeLeft(page);
   },
 );
 
