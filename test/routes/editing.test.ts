@@ -1,7 +1,9 @@
 /** Replacing, changing and deleting notes, through HTTP, by a note's own address and by the API's. */
 import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
 import { type Refused, refusesAll } from '../support/refused.ts';
@@ -302,14 +304,16 @@ t.test('with pictures switched off none is replaced, and those that exist stay r
   t.equal((await client.send('DELETE', `/notes/${posted.id}`)).status, 204);
 });
 
+/** A picture whose header says these sides, with some bytes more at its end. */
+function sized(width: number, height: number, more = 0): Buffer<ArrayBuffer> {
+  const bytes = Buffer.concat([PIXEL, Buffer.alloc(more)]);
+  bytes.writeUInt32BE(width, 16);
+  bytes.writeUInt32BE(height, 20);
+  return bytes;
+}
+
 t.test('a picture that is turned has another width and height, though as many bytes', async (t) => {
   const client = new FeedClient(url, 'turned');
-  const sized = (width: number, height: number) => {
-    const bytes = Buffer.from(PIXEL);
-    bytes.writeUInt32BE(width, 16);
-    bytes.writeUInt32BE(height, 20);
-    return bytes;
-  };
   const { id, read_url } = (await client.post(sized(40, 30), PNG)).json;
   const page = () => ask(`${url}/r/${readIdIn(read_url)}`);
   t.match((await page()).text, 'width="40" height="30"');
@@ -317,3 +321,24 @@ t.test('a picture that is turned has another width and height, though as many by
   t.equal((await ask(`${url}/turned/${id}`, put)).status, 200);
   t.match((await page()).text, 'width="30" height="40"');
 });
+
+t.test(
+  'a picture that is placed or replaced by hand has the width and height of its bytes',
+  { skip: (process.env.SERVICE_STORAGE ?? 'fs') !== 'fs' },
+  async (t) => {
+    const shows = async (feed: string, file: string, width: number, height: number, more: number) => {
+      await writeFile(join(dir, feed, file), sized(width, height, more));
+      const size = `width="${width}" height="${height}"`;
+      t.ok(
+        await eventually(async () => (await ask(`${url}/${feed}`)).text.includes(size)),
+        `${feed} ${size}`,
+      );
+    };
+    const { file } = (await new FeedClient(url, 'by-hand').post(sized(40, 30), PNG)).json;
+    await shows('by-hand', file, 30, 40, 1);
+    await shows('by-hand', 'placed.png', 20, 10, 0);
+    await shows('by-hand', 'placed.png', 50, 60, 1);
+    await new FeedClient(url, 'by-hand-too').post();
+    await shows('by-hand-too', 'placed.png', 70, 80, 1);
+  },
+);
