@@ -43,6 +43,7 @@ t.test('the read-only page of a feed', async (t) => {
   t.match(Object.fromEntries(headers), {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'public, max-age=60, stale-while-revalidate=30, stale-if-error=300',
+    'cache-tag': `feed-${readId}`,
     'x-frame-options': 'DENY',
     'content-security-policy': /^default-src 'none'; script-src 'self'; style-src 'self';/,
     etag: /^".+"$/,
@@ -102,8 +103,9 @@ t.test(
 );
 
 t.test('the page of a note leads to those around it', async (t) => {
-  const { status, text } = await ask(`${read}/${posted[1]!.id}`, HTML);
+  const { status, headers, text } = await ask(`${read}/${posted[1]!.id}`, HTML);
   t.equal(status, 200);
+  t.equal(headers.get('cache-tag'), `feed-${readId}`);
   t.ok(text.includes(`rel="next" href="${read}/${posted[0]!.id}"`));
   t.ok(text.includes(`rel="prev" href="${read}/${posted[2]!.id}"`));
   t.match(text, /<meta property="og:type" content="article">/);
