@@ -84,6 +84,9 @@ function counted({
     feedByReadId: async (readId: ReadId) => (readId === READ_ID ? FEED : undefined),
     page: async () => ({ notes, next: undefined }),
     note: async () => notes[0],
+    stat: async () => {
+      throw new Error('the store is away');
+    },
     neighbours: async () => ({ older: undefined, newer: undefined, expires: Number.POSITIVE_INFINITY }),
     search: async () => {
       counts.searches += 1;
@@ -202,6 +205,15 @@ t.test('a view of texts that were not rendered in time shows them as text, and i
     '<content:encoded>&lt;pre&gt;text&lt;/pre&gt;</content:encoded>',
   );
   t.equal(cache.size, 0);
+});
+
+t.test('a page shows a picture that cannot be read now, without its size', async (t) => {
+  const picture: Note = { ...NOTE, type: 'png', content: undefined };
+  const render: Renderer['render'] = async (task) => ({ task, composed: undefined, isComplete: true });
+  const page = text(
+    await counted({ notes: [picture], render }).reader.readPage(request('http://notes.example')),
+  );
+  t.match(page, /<img src="[^"]*note.png" loading/);
 });
 
 t.test('a view that may change without its feed has no date', async (t) => {
