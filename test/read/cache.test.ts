@@ -84,6 +84,28 @@ t.test('a view that ends ends in time, also if the clock is set back meanwhile',
   t.equal(cache.get('a'), undefined);
 });
 
+t.test('a view ends if the clock is set forward, too', async (t) => {
+  const cache = new ReadCache(MAX);
+  const { now } = Date;
+  const until = now() + 3_600_000;
+  await cache.load(FEED, 'a', async () => ({ representation: view(100), isCacheable: true, until }));
+  t.ok(cache.get('a'));
+  t.intercept(Date, 'now', { value: () => now() + 3_600_000 });
+  t.equal(cache.get('a'), undefined);
+});
+
+t.test('who asks for a view after its end does not get it, although it is still being made', async (t) => {
+  const cache = new ReadCache(MAX);
+  const { promise, resolve } = Promise.withResolvers<CacheableView>();
+  const early = cache.load(FEED, 'a', () => promise);
+  const until = Date.now();
+  const [ended, fresh] = [view(100), view(100)];
+  const late = cache.load(FEED, 'a', built(fresh));
+  resolve({ representation: ended, isCacheable: true, until });
+  t.equal(await early, ended);
+  t.equal(await late, fresh);
+});
+
 t.test('a view gets no date that was not settled before its making began', async (t) => {
   const cache = new ReadCache(MAX);
   let time = Date.UTC(2026, 0, 2);
