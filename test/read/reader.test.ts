@@ -338,6 +338,21 @@ t.test(
   },
 );
 
+t.test('a list within fewer bytes is another list', async (t) => {
+  const { reader } = counted({ notes: [NOTE, { ...NOTE, id: 'second' as NoteId }] });
+  const list = async (maxBytes?: number) =>
+    JSON.parse(
+      text(
+        await reader.namedList(request('http://notes.example'), { name: FEED.name, feed: FEED }, maxBytes),
+      ),
+    );
+  for (const [maxBytes, count] of [
+    [undefined, 2],
+    [5, 1],
+  ] as const)
+    t.equal((await list(maxBytes)).notes.length, count);
+});
+
 t.test(
   'a view by name of a feed that changed after its admission is not taken for one of before',
   async (t) => {
