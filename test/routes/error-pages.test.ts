@@ -30,6 +30,15 @@ t.test('what is not there leads to its feed, else to the start page', async (t) 
   for (const path of ['/api', '/UPPER/case']) t.same(await waysOut(path, 400), ['/'], path);
 });
 
+t.test('who sends a header that cannot be read gets a page as well', async (t) => {
+  const headers = { ...HTML.headers, authorization: 'Bearer \xff' };
+  t.match(await ask(`${url}/puffin`, { headers }), { status: 400, text: '<code>invalid_request</code>' });
+});
+
+t.test('below /api there are no pages', async (t) => {
+  t.match(await ask(`${url}/api/v1/none`, HTML), { status: 404, json: { code: 'not_found' } });
+});
+
 t.test('what does not work right now leads to itself', async (t) => {
   t.same(await waysOut('/imprint?x=%22', 503), ['/imprint?x=%22', '/']);
 });
