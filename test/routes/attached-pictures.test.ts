@@ -187,6 +187,23 @@ t.test('a view ends with a text that is not in it', async (t) => {
   t.notOk('attached_to' in (await ask(list)).json.notes[0]);
 });
 
+t.test('a view ends with a picture that its text shows, and with a note that is behind one', async (t) => {
+  const client = new FeedClient(url, 'caddisfly');
+  const soon = inSeconds(50);
+  const older = (await client.post('older', { 'x-note-expires': soon })).json;
+  const text = await posted(client, '![](a.png)', ['a.png']);
+  const page = `${url}/r/${readIdIn(text.read_url)}/${text.id}`;
+  const endsSoon = async (address: string) =>
+    t.match((await ask(address)).headers.get('cache-control'), /max-age=0, must-revalidate/, address);
+  t.match((await ask(page)).text, older.id);
+  await endsSoon(page);
+  await client.send('DELETE', `/notes/${older.id}`);
+  await client.send('PATCH', `/notes/${text.attachments[0]!.id}`, JSON.stringify({ expires: soon }));
+  for (const address of [page, text.read_url, text.read_url.replace('.xml', '.json')])
+    await endsSoon(address);
+  t.equal((await ask(page)).headers.get('x-note-expires'), soon);
+});
+
 t.test('in a feed filtered by a tag a picture is left out only if its text is there', async (t) => {
   const client = new FeedClient(url, 'bittern');
   const text = await posted(client, '![](a.png)', ['a.png'], { 'x-note-tags': 'reed' });
