@@ -284,7 +284,7 @@ function createAccess(
   passwords: Passwords,
 ): Pick<OperationParts, 'access' | 'signIn' | 'oauth'> {
   const { password, providers, publicUrl = '' } = config;
-  const { metricsToken, operatorToken, rateLimit, reservedFeeds, reservedPassword } = config;
+  const { metrics, metricsToken, operatorToken, rateLimit, reservedFeeds, reservedPassword } = config;
   const renewal = new PasswordRenewal({ storage, passwords, log });
   const signIn = providers.length > 0 ? new SignIn({ providers, publicUrl, secret, log }) : undefined;
   const voidedBy = password === undefined ? [] : [password];
@@ -297,7 +297,8 @@ function createAccess(
     once(async () => new (await import('./oauth/oauth.ts')).OAuth({ secret, voidedBy }, storage, admits));
   const access = new Access({
     password,
-    metricsToken,
+    // Without metrics their address is 404, whatever is sent.
+    metricsToken: metrics ? metricsToken : undefined,
     operatorToken,
     rateLimit,
     reservedFeeds,

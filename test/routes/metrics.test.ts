@@ -10,7 +10,7 @@ import { ask, post, start, tempDir } from '../support/service.ts';
 const SECRET = 'a secret of tests that is long enough';
 
 t.test('off, there is nothing', async (t) => {
-  const { url } = await start(t);
+  const { url } = await start(t, { SERVICE_METRICS_TOKEN: 'a-token-of-metrics' });
   t.match(await ask(`${url}/metrics`), { status: 404, json: { code: 'not_found' } });
   t.equal((await post(`${url}/metrics`, 'x')).json.code, 'reserved_feed', 'posting to it stays posting');
 });
