@@ -81,3 +81,12 @@ t.test('what was done long ago is not told when the others answer again', async 
   containers.isReachable = true;
   t.equal(await containers.write(10 * SECOND, 30 * MINUTE), 0);
 });
+
+t.test('what was done while nobody answered counts when the others answer again', async (t) => {
+  const containers = new Containers(2);
+  containers.isReachable = false;
+  t.equal(await containers.write(SECOND / 2, 25 * SECOND), 0);
+  containers.isReachable = true;
+  const done = 90 - (await containers.write(SECOND / 2, 20 * SECOND));
+  t.ok(done <= 1.1 * LIMIT, `${done} done`);
+});

@@ -67,6 +67,8 @@ t.test('wrong passwords, after which the right one waits everywhere', async (t) 
     t.equal((await client.get()).json.code, 'too_many_attempts');
   for (const client of from('192.0.2.5', 'locked', { 'x-feed-password': 'right' }))
     t.equal((await client.get()).status, 200);
+  const [writer] = from('192.0.2.4', 'teal');
+  for (let i = 0; i < 10; i += 1) t.equal((await writer!.post()).status, 201, 'writes count by themselves');
 });
 
 t.test(

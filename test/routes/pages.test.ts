@@ -124,6 +124,8 @@ t.test('pages by the name', async (t) => {
     t.match(text, /<meta name="robots" content="noindex">/);
     t.notMatch(text, /og:title/);
   }
+  const { json } = await post(`${url}/markup`, '</textarea><i>');
+  t.match((await ask(json.url, HTML)).text, /<textarea [^>]*>\n&lt;\/textarea&gt;&lt;i&gt;<\/textarea>/);
   const { text } = await ask(feed);
   t.ok(text.includes(`<a class="when" href="${feed}/${posted[1]!.id}">`));
   t.match(text, /<div id="notes" data-version="[^"]+" data-events="\/api\/v1\/feeds\/[^"/]+\/events">/);

@@ -47,7 +47,7 @@ async function fill(service: TestService, feed: string): Promise<void> {
   await client.post('# one', KEYED);
   const { json } = await client.post(PIXEL, { 'content-type': 'image/png', 'x-note-alt': 'a dot' });
   await client.post(picture('gif', 200_000), { 'content-type': 'image/gif' });
-  const dated = '{"created":"2019-08-07T06:05:04.321Z","theirs":{"deep":[1]}}';
+  const dated = '{"created":"2019-08-07T06:05:04.321Z","sender":"Ada","theirs":{"deep":[1]}}';
   const placed = zipOf([{ name: 'by hand ü.md' }, { name: '.by hand ü.md.json', bytes: dated }]);
   await send(service, feed, placed);
   await client.set({
@@ -70,6 +70,7 @@ t.test('an export and an import give the same feed', async (t) => {
   const first = await send(service, 'otter', bytes as Buffer<ArrayBuffer>);
   t.same(first.json, { imported: 4, skipped: 0, refused: [], refused_count: 0 });
   t.same(await notesOf(service, 'otter'), await notesOf(service, 'marten'));
+  t.match(JSON.stringify(await notesOf(service, 'otter')), '"sender":"Ada"', 'nobody signs in here');
   const [{ json: from }, { json: to }] = await Promise.all([
     new FeedClient(service.url, 'marten').get(),
     new FeedClient(service.url, 'otter').get(),

@@ -9,6 +9,7 @@ import { freePort } from '../support/free-port.ts';
 import { answerIn, OAuthClient } from '../support/oauth-client.ts';
 import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
 import { ask, type Reply, start } from '../support/service.ts';
+import { zipOf } from '../support/zips.ts';
 
 t.setTimeout(600_000);
 
@@ -17,6 +18,7 @@ const provider = await TestProvider.start(t, [url], {
   anna: { name: 'Anna Þ.', email: 'Anna@Notes.example', email_verified: true },
   ben: { name: ' \u202eBen\nB. ', nickname: 'Benny', email: 'ben@friends.example', email_verified: true },
   nameless: { email: 'x@friends.example', email_verified: true },
+  markup: { name: '<i>Ann</i>', email: 'ann@friends.example', email_verified: true },
   long: { name: 'é'.repeat(150), email: 'long@friends.example', email_verified: true },
   eve: { name: 'Anna Þ.', email: 'eve@elsewhere.example', email_verified: true },
   unverified: { name: 'Anna Þ.', email: 'anna@notes.example', email_verified: false },
@@ -154,6 +156,13 @@ t.test('what people post says who they are, and what a client says of that count
   const changed = await (await signedIn('anna')).fetch(`/puffin/${json.id}`, change);
   t.match(changed, { status: 200, json: { title: 'Changed', sender: 'Ben B.' } }, 'nor is it who changes it');
   t.equal(await post(await signedIn(), BEARER), undefined, 'a Bearer token wins over the session');
+  const markup = await signedIn('markup');
+  await post(markup);
+  t.match((await markup.visit('/puffin')).text, 'by <bdi>&lt;i&gt;Ann&lt;/i&gt;</bdi>');
+  const body = zipOf([{ name: 'zipped.md' }, { name: '.zipped.md.json', bytes: '{"sender":"Eve"}' }]);
+  const zip = { method: 'POST', body, headers: { 'content-type': 'application/zip' } };
+  t.match((await markup.fetch('/api/v1/feeds/puffin/import', zip)).json, { imported: 1 });
+  t.equal((await markup.fetch('/api/v1/feeds/puffin/notes/zipped')).json.sender, undefined, 'nor a zip');
   const byPassword = new Browser(url);
   await byPassword.submit('/api/login', { password: PASSWORD });
   t.equal(await post(byPassword), undefined);
