@@ -18,6 +18,14 @@ interface Run {
 /** Root must stay who it is, for a checkout in its private home cannot be read by anybody else. */
 const STAY = process.getuid?.() === 0 ? { PUID: '0' } : {};
 
+const SIGN_IN = {
+  PUBLIC_URL: 'https://notes.example',
+  SERVICE_OIDC_ISSUER: 'https://accounts.example',
+  SERVICE_OIDC_CLIENT_ID: 'notes',
+  SERVICE_OIDC_CLIENT_SECRET: 'hush',
+  SERVICE_OIDC_ALLOW: '*',
+};
+
 /** Starts the fixture, its DATA_DIR in a folder of the test, not under npm unless the environment says so. */
 function start(t: Test, env: Record<string, string> = {}, command = [process.execPath, FIXTURE]): Run {
   const { npm_lifecycle_event: _, ...inherited } = process.env;
@@ -92,6 +100,7 @@ t.test(
     const reporting = { SERVICE_PASSWORD: 'secret', SERVICE_REPORT_URL: 'builtin' };
     for (const [env, warnings] of [
       [locked, [{ msg: /^SERVICE_METRICS_TOKEN is not set: / }]],
+      [{ ...SIGN_IN, SERVICE_METRICS: '1' }, [{ msg: /^SERVICE_METRICS_TOKEN is not set: / }]],
       [{ ...locked, SERVICE_METRICS_TOKEN: 'token' }, []],
       [{ ...locked, SERVICE_METRICS: '0' }, []],
       [reporting, [{ msg: /^SERVICE_OPERATOR_TOKEN is not set: / }]],
@@ -142,13 +151,7 @@ t.test('with a password no warning is logged, and the first post has it', async 
 });
 
 t.test('with sign-in no warning is logged either', async (t) => {
-  const { child, output, errors } = start(t, {
-    PUBLIC_URL: 'https://notes.example',
-    SERVICE_OIDC_ISSUER: 'https://accounts.example',
-    SERVICE_OIDC_CLIENT_ID: 'notes',
-    SERVICE_OIDC_CLIENT_SECRET: 'hush',
-    SERVICE_OIDC_ALLOW: '*',
-  });
+  const { child, output, errors } = start(t, SIGN_IN);
   await says(child, 'started');
   child.kill();
   t.strictSame(

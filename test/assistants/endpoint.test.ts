@@ -52,6 +52,11 @@ t.test('other methods are refused, and what is no JSON is a post to a reserved n
     t.match(await send(service.url, body), { status: 400, json: { error: { code: -32700 } } });
   const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
   t.match(await send(service.url, list, { accept: 'application/json' }), { status: 406 });
+  const named = await send(service.url, list, { 'mcp-name': Buffer.from('日').toString('latin1') });
+  t.match(named, { status: 400, json: { code: 'invalid_request' } });
+  const { headers } = await send(service.url, list);
+  t.equal(headers.get('cache-control'), 'private, no-store');
+  t.equal(headers.get('x-content-type-options'), 'nosniff');
 });
 
 t.test('a locked instance says where to get a token', async (t) => {
