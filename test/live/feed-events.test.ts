@@ -20,6 +20,7 @@ const LONG = 100_000;
 class HeldStorage {
   version = 1;
   readId = READ_ID;
+  showSender = true;
   isDeleted = false;
   arrived: Arrivals['notes'] = [];
   looked = 0;
@@ -28,7 +29,8 @@ class HeldStorage {
   #onFreshness: FreshnessListener = () => {};
 
   get record(): Feed {
-    return { version: `v${this.version}`, noteCount: 1, key: '1', name: NAME, readId: this.readId } as Feed;
+    const { readId, showSender } = this;
+    return { version: `v${this.version}`, noteCount: 1, key: '1', name: NAME, readId, showSender } as Feed;
   }
 
   feedByReadId(): Promise<Feed | undefined> {
@@ -100,10 +102,11 @@ class Sent {
 
 let clients = 0;
 
-function setUp() {
+const longNote = async (_feed: Feed) => ({ content: 'x'.repeat(LONG) }) as Json<'Note'>;
+
+function setUp(eventNote = longNote) {
   const storage = new HeldStorage();
-  const note = { content: 'x'.repeat(LONG) } as Json<'Note'>;
-  const events = new FeedEvents(storage, { eventNote: async () => note });
+  const events = new FeedEvents(storage, { eventNote });
   const client = () => {
     clients += 1;
     return `client-${clients}`;
@@ -216,6 +219,73 @@ t.test('notes that change while changes are not heard of are told by a reset', a
   await storage.answer();
   await storage.answer();
   t.equal(resets(stream), 3, 'a look-up that had begun may have found the feed as it was before');
+});
+
+const ONE = 'one' as NoteId;
+const GONE = '{"event":"gone","id":"one"}';
+const RESET = '{"event":"reset"}';
+
+t.test('who joins while a feed is looked up is told of its changes by a reset', async (t) => {
+  const { storage, notes } = setUp();
+  const first = await notes();
+  await storage.answer();
+  storage.change({ removed: [ONE] });
+  const late = await notes();
+  while (storage.waiting.length > 0) await storage.answer();
+  t.same([first.text.trim(), late.text.trim()], [GONE, RESET]);
+});
+
+t.test('of more than a thousand changes a reset is told', async (t) => {
+  for (const count of [1_000, 1_001]) {
+    const { storage, notes } = setUp();
+    const stream = await notes();
+    await storage.answer();
+    storage.change({ removed: Array.from({ length: count }, (_, n) => `${n}` as NoteId) });
+    while (stream.text.trim() === '') await storage.answer();
+    await storage.answer();
+    t.equal(stream.text.includes(RESET), count > 1_000);
+    t.equal(stream.text.match(/"gone"/g)?.length, count > 1_000 ? undefined : count);
+  }
+});
+
+t.test('an edit that cannot be read is told by a reset', async (t) => {
+  let isAway = true;
+  const { storage, notes } = setUp((feed) => {
+    return isAway ? Promise.reject(new Error('the storage is away')) : longNote(feed);
+  });
+  const stream = await notes();
+  await storage.answer();
+  storage.change({ edited: [ONE] });
+  await storage.answer();
+  isAway = false;
+  t.ok(await eventually(() => storage.waiting.length > 0));
+  await storage.answer();
+  t.equal(stream.text.trim(), RESET);
+  stream.source.closed();
+});
+
+t.test('a note that was read before its sender is hidden is read again', async (t) => {
+  const reads: (() => void)[] = [];
+  const { storage, notes } = setUp(({ showSender }) => {
+    return new Promise((resolve) => reads.push(() => resolve({ content: `${showSender}` } as Json<'Note'>)));
+  });
+  const stream = await notes();
+  await storage.answer();
+  storage.arrived = [{ id: ONE, at: 1, date: 1 }];
+  storage.change();
+  await storage.answer();
+  storage.showSender = false;
+  storage.change();
+  reads[0]!();
+  const answered = (isDone: () => boolean) =>
+    eventually(async () => {
+      await storage.answer();
+      return isDone();
+    });
+  t.ok(await answered(() => reads.length === 2));
+  reads[1]!();
+  t.ok(await answered(() => stream.text.trim() !== ''));
+  t.equal(stream.text.trim(), '{"event":"note","id":"one","note":{"content":"false"}}');
 });
 
 t.test('a look-up that fails is made again', async (t) => {

@@ -180,6 +180,14 @@ t.test('changes by hand are told', OF_FILES, async (t) => {
   t.ok(await stream.ends());
 });
 
+t.test('a line break in the name of a file begins no field of an event', OF_FILES, async (t) => {
+  await mkdir(join(service.dir, 'broken'));
+  await writeFile(join(service.dir, 'broken', 'a\nevent: forged.md'), 'x');
+  const stream = await NoteStream.open(t, `${url}/api/v1/feeds/broken/events?notes=1&since=0`);
+  t.ok(await stream.hears(1, 'note'));
+  t.notMatch(stream.text, /^event: forged/m);
+});
+
 t.test('notes whose time is over', async (t) => {
   const { feed, id, byName } = await posted();
   const expiring = (await feed.post('soon gone')).json.id;
