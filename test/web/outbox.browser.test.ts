@@ -1,4 +1,5 @@
 /** Posts that wait in Chromium until the service can be reached. */
+import type { Route } from 'playwright-core';
 import t from 'tap';
 import { boxIsReady, isRouted, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { ALL_WAITING } from '../support/browser-storage.ts';
@@ -14,6 +15,9 @@ const service = await start(t);
 const { url } = service;
 /** The network of browsers that post. */
 const network = await CutProxy.start(t, service.port);
+
+/** How many posts wait. */
+const POSTS_KEPT = `${ALL_WAITING}.then(({ length }) => length)`;
 
 t.test('a post without a network waits, and arrives once', async (t) => {
   const feed = new FeedClient(url, 'offline-posting');
@@ -75,6 +79,38 @@ t.test('a post whose answer was lost arrives once, that which makes the feed too
     t.same((await textsOf(feed)).filter((text: string) => text === 'Only once').length, 1);
   }
 });
+
+t.test(
+  'what is stored is not taken back, and what waits behind it goes to the feed that it made',
+  async (t) => {
+    const feed = new FeedClient(url, 'stored-first');
+    const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+    const other = await page.context().newPage();
+    await other.goto(url);
+    await page.goto(`${url}/stored-first`);
+    await boxIsReady(page);
+    let isOut = true;
+    const notes = (address: URL) => address.pathname.endsWith('/stored-first/notes');
+    await page.route(notes, (route) => route.abort());
+    await page.route(`${url}/stored-first`, async (route) => {
+      if (route.request().method() !== 'POST' || !isOut) return route.fallback();
+      if (route.request().postData()?.includes('One')) await route.fetch();
+      return route.abort();
+    });
+    await isRouted(page);
+    for (const [number, text] of ['One', 'Two'].entries()) {
+      await write(page, text);
+      await page.waitForSelector(`#waiting li:nth-child(${number + 1})`);
+    }
+    await page.unroute(notes);
+    await page.click('#waiting li:has-text("One") [data-action=take-back]');
+    t.ok(await eventually(async () => (await other.evaluate(POSTS_KEPT)) === 1));
+    isOut = false;
+    await other.goto(`${url}/stored-first`);
+    await other.waitForSelector('article:has-text("Two")');
+    t.same(await textsOf(feed), ['Two', 'One']);
+  },
+);
 
 t.test('a draft whose post waits or is stored does not come back', async (t) => {
   for (const name of ['left-waiting', 'left-stored']) {
@@ -152,7 +188,10 @@ t.test('what is refused stays, and goes back into the box', async (t) => {
   await boxIsReady(page);
   await leave(page, network, 'offline-refused');
   await page.focus('#note-text');
+  await page.click('[data-action=title]');
+  await page.fill('#note-title', 'Größe');
   await page.fill('#note-tags', 'one, two');
+  await page.selectOption('#note-expires', '7d');
   const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
   await page.locator('form input[type=file]').first().setInputFiles(file);
   await page.waitForSelector('.attachments li');
@@ -169,7 +208,9 @@ t.test('what is refused stays, and goes back into the box', async (t) => {
   await page.click('[data-action=take-back]');
   await page.waitForSelector('#waiting', { state: 'hidden' });
   t.match(await page.inputValue('#note-text'), /^Mine\n\n!\[.*\]\(dot\.png\)/);
+  t.equal(await page.inputValue('#note-title'), 'Größe');
   t.equal(await page.inputValue('#note-tags'), 'one, two');
+  t.equal(await page.inputValue('#note-expires'), '7d');
   await page.waitForSelector('.attachments li');
   t.equal(await page.inputValue('.attachments .alt'), 'A dot');
 });
@@ -226,6 +267,65 @@ t.test('a post for which there is no room does not keep others back', async (t) 
   await page.waitForSelector('#waiting .error:has-text("This feed is full")');
 });
 
+t.test('a post that comes too soon after others waits', async (t) => {
+  const limited = await start(t, { SERVICE_RATE_LIMIT: '2' });
+  const proxy = await CutProxy.start(t, limited.port);
+  const feed = new FeedClient(limited.url, 'too-soon');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await feed.post('Before');
+  await page.goto(`${proxy.url}/too-soon`);
+  proxy.loses = 'POST /';
+  await write(page, 'Kept');
+  await page.waitForSelector('#waiting li');
+  while ((await feed.post('Others')).status === 201);
+  proxy.loses = undefined;
+  await page.click('#waiting [data-action=send]');
+  await page.waitForSelector('.toast:has-text("sent when it can")');
+  t.equal(await page.textContent('#waiting .error'), '');
+});
+
+t.test('a post whose refusal nobody has seen is not sent again by a click', async (t) => {
+  const feed = new FeedClient(url, 'unseen');
+  await feed.post('Before');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${url}/unseen`);
+  await boxIsReady(page);
+  const held = Promise.withResolvers<void>();
+  let isBack = false;
+  const notes = (address: URL) => address.pathname.endsWith('/unseen/notes');
+  await page.route(notes, async (route) => {
+    if (!isBack) return route.abort();
+    await held.promise;
+    await route.fallback();
+  });
+  await page.route(`${url}/unseen`, async (route) => {
+    if (route.request().method() !== 'POST' || isBack) return route.fallback();
+    await route.fetch();
+    return route.abort();
+  });
+  await isRouted(page);
+  await write(page, 'First');
+  await page.waitForSelector('#waiting li');
+  await page.click('#waiting [data-action=take-back]');
+  await page.waitForSelector('#waiting', { state: 'hidden' });
+  await page.fill('#note-text', 'First and second');
+  await page.press('#note-text', 'Control+Enter');
+  await page.waitForSelector('#waiting li');
+  isBack = true;
+  const asked = page.waitForRequest((request) => notes(new URL(request.url())));
+  await page.click('#waiting [data-action=send]');
+  await asked;
+  await page.click('#waiting [data-action=send]');
+  held.resolve();
+  await page.waitForSelector('#waiting .error:has-text("is stored already")');
+  await page.dispatchEvent('#waiting [data-action=send]', 'click', { detail: 2 });
+  await page.evaluate(SENDING_ENDS);
+  t.same(await textsOf(feed), ['First', 'Before']);
+});
+
+/** Waits until no page sends what waits. */
+const SENDING_ENDS = "navigator.locks.request('outbox', () => undefined)";
+
 /** Counts how often the browser was asked to send in the background. */
 const COUNT_SYNCS = `globalThis.syncs = 0;
   const sync = { register: async () => void (syncs += 1) };
@@ -246,10 +346,15 @@ t.test('a refused post that is sent again waits if the service cannot be reached
   await page.click('#waiting [data-action=send]');
   await page.waitForSelector('#waiting .error:has-text("This feed is full")');
   await feed.send('DELETE', `/notes/${id}`);
+  t.equal(await page.evaluate('syncs'), 1, 'one when it was kept');
+  await page.reload();
+  await page.waitForSelector('#waiting .error:has-text("This feed is full")');
+  await page.evaluate(SENDING_ENDS);
+  t.same(await textsOf(feed), [], 'not unasked');
   proxy.loses = 'POST /';
   await page.click('#waiting [data-action=send]');
   await page.waitForSelector('.toast:has-text("sent when it can")');
-  t.equal(await page.evaluate('syncs'), 2, 'one when it was kept, one when it was sent again');
+  t.equal(await page.evaluate('syncs'), 1, 'one when it was sent again');
   proxy.loses = undefined;
   await page.waitForSelector('article:has-text("Kept")');
 });
@@ -287,6 +392,37 @@ t.test('a picture that is taken back shows its alternative text when words come 
   t.equal(await page.inputValue('#note-text'), '![A dot](dot.png)');
   await write(page, 'Words');
   await page.waitForSelector('article:has-text("Words") img[alt="A dot"]');
+});
+
+t.test('pictures in another order are not posted unasked after an answer was lost', async (t) => {
+  const feed = new FeedClient(url, 'reordered');
+  await feed.post('Before');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(`${url}/reordered`);
+  await boxIsReady(page);
+  const picture = { mimeType: 'image/png', buffer: PIXEL };
+  await page.setInputFiles('.pictures input', [
+    { name: 'a.png', ...picture },
+    { name: 'b.png', ...picture },
+  ]);
+  await page.waitForSelector('.attachments li:nth-child(2)');
+  const notes = (address: URL) => address.pathname.endsWith('/reordered/notes');
+  await page.route(notes, (route) => route.abort());
+  await page.route(`${url}/reordered`, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    await route.fetch();
+    return route.abort();
+  });
+  await isRouted(page);
+  await page.press('#note-text', 'Control+Enter');
+  await page.waitForSelector('#waiting li');
+  await page.click('#waiting [data-action=take-back]');
+  await page.waitForSelector('#waiting', { state: 'hidden' });
+  await page.unroute(notes);
+  await page.unroute(`${url}/reordered`);
+  await page.click('.attachments li:nth-child(2) [data-action=up]');
+  await page.press('#note-text', 'Control+Enter');
+  await page.waitForSelector('#compose .error:has-text("is stored already")');
 });
 
 t.test('what is taken back in one window is not called sent in another', async (t) => {
@@ -394,25 +530,34 @@ for (const how of ['at once', 'once the service is in reach'])
       await page.goto(`${url}/${name}`);
       await boxIsReady(page);
       let isStored = true;
+      let isRefused = false;
+      const fail = (route: Route) =>
+        isRefused ? route.fulfill({ status: 401, json: { code: 'auth', error: 'Not now.' } }) : route.abort();
       const notes = (address: URL) => address.pathname.endsWith(`/${name}/notes`);
-      await page.route(notes, (route) => route.abort());
+      await page.route(notes, fail);
       await page.route(`${url}/${name}`, async (route) => {
         if (route.request().method() !== 'POST') return route.fallback();
         if (isStored) await route.fetch();
-        return route.abort();
+        return fail(route);
       });
       await isRouted(page);
       await write(page, 'First');
       await page.waitForSelector('#waiting li');
       isStored = false;
-      await page.click('#waiting [data-action=take-back]');
-      await page.waitForSelector('#waiting', { state: 'hidden' });
-      await page.fill('#note-text', 'First and second');
+      const send = () => page.press('#note-text', 'Control+Enter');
+      for (const text of ['First and more', 'First and second']) {
+        if (text === 'First and second') {
+          await send();
+          await page.waitForSelector('#waiting li');
+        }
+        await page.click('#waiting [data-action=take-back]');
+        await page.waitForSelector('#waiting', { state: 'hidden' });
+        await page.fill('#note-text', text);
+      }
       const comeBack = async () => {
         await page.unroute(notes);
         await page.unroute(`${url}/${name}`);
       };
-      const send = () => page.press('#note-text', 'Control+Enter');
       if (how === 'at once') {
         await comeBack();
         await send();
@@ -426,6 +571,9 @@ for (const how of ['at once', 'once the service is in reach'])
       } else {
         await send();
         await page.waitForSelector('#waiting li');
+        isRefused = true;
+        await page.click('#waiting [data-action=send]');
+        await page.waitForSelector('#waiting .error:has-text("Not now.")');
         await comeBack();
         await page.click('#waiting [data-action=send]');
         await page.waitForSelector('#waiting .error:has-text("is stored already")');
@@ -517,15 +665,34 @@ t.test('a post that is refused after it was forgotten is not kept again', async 
   await other.waitForSelector('text=This feed is locked');
   await page.waitForSelector('#waiting', { state: 'hidden' });
   held.resolve();
-  await page.evaluate("navigator.locks.request('outbox', () => undefined)");
+  await page.evaluate(SENDING_ENDS);
   t.equal(await page.evaluate(POSTS_KEPT), 0);
 });
 
-/** How many posts wait. */
-const POSTS_KEPT = `${ALL_WAITING}.then(({ length }) => length)`;
+t.test('unlocking a feed leaves what waits for it', async (t) => {
+  const address = `${network.url}/unlocked-again`;
+  await new FeedClient(url, 'unlocked-again', { 'x-feed-password': 'of the feed' }).post('Before');
+  const { page } = await visit(t, browser);
+  const unlock = async () => {
+    await page.goto(address);
+    await page.fill('[name=password]', 'of the feed');
+    await page.press('[name=password]', 'Enter');
+    await page.waitForSelector('article');
+  };
+  await unlock();
+  await read(page, address);
+  network.loses = 'POST /unlocked-again ';
+  await write(page, 'Kept');
+  await page.waitForSelector('#waiting li');
+  await page.context().clearCookies();
+  await unlock();
+  network.loses = undefined;
+  await page.click('#waiting [data-action=send]');
+  await page.waitForSelector('article:has-text("Kept")');
+});
 
 t.test('locking or deleting a feed forgets its posts without a service worker, too', async (t) => {
-  const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
+  const { page, dialogs } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
   for (const name of ['left-locked', 'left-deleted']) {
     await new FeedClient(url, name, { 'x-feed-password': 'of the feed' }).post('Before');
     await page.goto(`${network.url}/${name}`);
@@ -539,6 +706,7 @@ t.test('locking or deleting a feed forgets its posts without a service worker, t
     if (name === 'left-locked') {
       await page.click('text=Lock in this browser');
       await page.waitForSelector('text=This feed is locked');
+      t.match(dialogs, [/confirm: .*not posted/]);
     } else {
       await page.fill('form[action$="/delete"] input', name);
       await page.click('form[action$="/delete"] button');
