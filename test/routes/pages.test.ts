@@ -45,7 +45,11 @@ t.test('the read-only page of a feed', async (t) => {
     'cache-control': 'public, max-age=60, stale-while-revalidate=30, stale-if-error=300',
     'cache-tag': `feed-${readId}`,
     'x-frame-options': 'DENY',
-    'content-security-policy': /^default-src 'none'; script-src 'self'; style-src 'self';/,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'same-origin',
+    'content-security-policy':
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src * data: blob:; connect-src 'self'; " +
+      "manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     etag: /^".+"$/,
     'last-modified': /GMT$/,
   });
