@@ -260,6 +260,22 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     t.match((await feed.list()).json.notes[0], { content: 'Words of mine', title: 'Old', tags: ['old'] });
   });
 
+  t.test('a picture whose note was deleted is posted anew', async (t) => {
+    const headers = { 'content-type': 'image/png', 'x-note-alt': 'Old', 'x-note-expires': '7d' };
+    const { json: note } = await feed.post(PIXEL, headers);
+    await edit(page, note.url);
+    const buffer = Buffer.concat([PIXEL, Buffer.alloc(9)]);
+    await page.setInputFiles('#edit-replacement', { name: 'x.png', mimeType: 'image/png', buffer });
+    await feed.send('DELETE', `/notes/${note.id}`);
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.deleted:focus');
+    await page.click('[data-action=repost]');
+    await page.waitForURL((address) => address.href !== note.url);
+    const [posted] = (await feed.list()).json.notes;
+    t.match(posted, { size: buffer.length, alt: 'Old' });
+    t.equal(posted.expires_at, undefined, 'when the other one would have expired says nothing of it');
+  });
+
   t.test(
     'an edit is told of a change as it comes, and keeps its place when its note is deleted',
     async (t) => {
@@ -551,6 +567,19 @@ t.test('a page of a feed that is gone or another one posts nothing unasked', asy
     await page.click('#compose .primary');
     await page.waitForSelector('article:has-text("Below it")');
     t.equal((await feed.list()).json.notes.length, 2);
+    await feed.send('DELETE');
+  });
+
+  await t.test('made by somebody else while a password was typed for it', async (t) => {
+    await page.goto(`${url}/gone`);
+    await page.focus('#note-text');
+    await page.fill('#feed-password', 'mine');
+    await feed.post('Theirs');
+    await page.waitForSelector('article:has-text("Theirs")');
+    await page.fill('#note-text', 'A secret');
+    await page.click('#compose .primary');
+    await page.waitForSelector('.outdated p:has-text("so it can get no password here")');
+    t.equal((await feed.list()).json.notes.length, 1);
     await feed.send('DELETE');
   });
 
