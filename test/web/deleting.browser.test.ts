@@ -1,7 +1,8 @@
 /** Deleting notes in Chromium: it can be undone, and what becomes of it is said. */
 import type { Page, Route } from 'playwright-core';
 import t from 'tap';
-import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { axeFindings, overflow, PHONE, settled, startBrowser, visit } from '../support/browser.ts';
+import { BLOCK_STORAGE } from '../support/browser-storage.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
@@ -181,6 +182,38 @@ t.test('nothing is said of a deletion that was undone when its note is changed l
   await page.waitForSelector('article:has-text("After")');
   t.same(await page.locator('.toast').allTextContents(), []);
   t.same(await left(), ['Other', 'After']);
+});
+
+t.test('Ctrl with Z undoes what is typed, and no deletion', async (t) => {
+  const { left } = await open('typed', 'Stays', 'Goes');
+  await choose('Goes', 'delete');
+  await page.fill('#note-text', 'Words');
+  await page.press('#note-text', 'Control+z');
+  t.notOk(await isShown('Goes'));
+  await page.clock.fastForward(10_001);
+  t.ok(await eventually(async () => (await left()).length === 1));
+});
+
+t.test('nothing is said of a note that somebody else has deleted, too', async (t) => {
+  const { notes } = await open('both-deleted', 'Stays', 'Goes');
+  await choose('Goes', 'delete');
+  await ask(notes[1]!.url, { method: 'DELETE' });
+  const answered = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
+  await page.clock.fastForward(10_001);
+  t.equal((await answered).status(), 404);
+  await page.waitForSelector('article:has-text("Goes")', { state: 'detached' });
+  await settled(page);
+  t.same(await page.locator('.toast').allTextContents(), []);
+});
+
+t.test('a browser that keeps nothing deletes a note on its own page at once', async (t) => {
+  const { left, notes } = await open('kept-nowhere', 'Stays', 'Goes');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.addInitScript(BLOCK_STORAGE);
+  await page.goto(notes[1]!.url);
+  await page.click('article summary');
+  await page.click('article [data-action=delete]');
+  t.ok(await eventually(async () => (await left()).length === 1));
 });
 
 t.test('a change that the page has not heard of is seen', async (t) => {
