@@ -1,8 +1,10 @@
 /** Start page, settings, and the ways in and out, as a user of Chromium; with and without scripts. */
 import t from 'tap';
 import { isRouted, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { EXIF_MARK, exif, jpegWith } from '../support/exif.ts';
 import { FeedClient } from '../support/feed-client.ts';
-import { PIXEL } from '../support/pictures.ts';
+import { PIXEL, picture } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
 const browser = await startBrowser(t);
@@ -94,6 +96,23 @@ t.test('a title image is picked, removed, chosen and dropped', async (t) => {
   t.equal((await ask(`${url}/api/v1/feeds/pictured/notes`)).json.notes.length, 2);
   await page.setInputFiles('#image input', dot(Buffer.from('none')));
   await page.waitForSelector('#image .error:not(:empty)');
+});
+
+t.test('a title image that says where it was taken is posted only if that is wanted', async (t) => {
+  const feed = new FeedClient(url, 'positioned');
+  await feed.post();
+  const { page, dialogs } = await visit(t, browser);
+  await page.goto(`${url}/positioned/settings`);
+  const buffer = jpegWith(picture('jpg'), Buffer.concat([EXIF_MARK, exif({ position: true })]));
+  await page.setInputFiles('#image input', { name: 'photo.jpg', mimeType: 'image/jpeg', buffer });
+  t.ok(await eventually(() => dialogs.length > 0));
+  t.match(dialogs, [/confirm: .*where it was taken/]);
+  const plain = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
+  await page.setInputFiles('#image input', plain);
+  await page.waitForSelector('img.title-image');
+  const [image, ...others] = (await feed.list()).json.notes;
+  t.match(image, { type: 'image/png', unlisted: true });
+  t.equal(others.length, 1);
 });
 
 t.test('pictures to pick are all shown, or none and an error', async (t) => {
