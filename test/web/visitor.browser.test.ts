@@ -177,6 +177,8 @@ t.test(
     await page.goto(`${url}/puffin`);
     // As a deletion on the page of a note leaves it, if the page of the feed cannot be loaded.
     await page.evaluate("sessionStorage.setItem('deleting', JSON.stringify({id: 'x', etag: ''}))");
+    // As a deletion of a feed leaves it, if that was refused.
+    await page.evaluate("sessionStorage.setItem('leaving', 'draft-x/puffin')");
     await page.click('article:has-text("To be deleted") summary');
     await page.click('article:has-text("To be deleted") [data-action=delete]');
     await page.click('.visitor >> text=Log out');
