@@ -41,6 +41,17 @@ t.test(
   },
 );
 
+t.test('a page asks before it is left while its draft is written', async (t) => {
+  const { first, faults } = await twoWindows(t, browser, url, 'still-writing');
+  await boxIsReady(first);
+  await first.evaluate(HOLD_DRAFTS);
+  await first.fill('#note-text', 'Words');
+  await settled(first);
+  await first.close({ runBeforeUnload: true });
+  t.ok(await eventually(() => faults.dialogs.length > 0));
+  t.same(faults.dialogs, ['beforeunload: ']);
+});
+
 t.test('drafts are kept after the browser has closed its database', async (t) => {
   const { first } = await twoWindows(t, browser, url, 'closed-database');
   await write(first, 'Before');
@@ -237,6 +248,29 @@ t.test('a post that is not kept in time is not kept, and not sent later', async 
   t.ok(await eventually(isEmpty));
 });
 
+t.test('a post that is not kept in time is kept if it is sent once more', async (t) => {
+  const { first, second } = await twoWindows(t, browser, url, 'kept-later');
+  await first.clock.install();
+  await first.route(`${url}/kept-later`, (route) => route.abort());
+  await isRouted(first);
+  await boxIsReady(first);
+  await second.evaluate(hold('outbox', 'posts'));
+  await first.fill('#note-text', 'Words');
+  for (const isLast of [false, true]) {
+    const failed = first.waitForEvent('requestfailed');
+    await first.keyboard.press('Control+Enter');
+    await failed;
+    await settled(first);
+    if (isLast) break;
+    await first.clock.fastForward(10_001);
+    await first.waitForSelector('#compose .error:has-text("cannot be reached")');
+  }
+  await second.evaluate('isHeld = false');
+  await first.waitForSelector('#waiting li:has-text("Words")');
+  await settled(first);
+  t.equal(await first.evaluate(`${ALL_WAITING}.then(({ length }) => length)`), 1);
+});
+
 t.test(
   'what the address brought is not there again once it is posted, though no draft is kept',
   async (t) => {
@@ -246,6 +280,8 @@ t.test(
     await page.goto(`${url}/brought?text=Words`);
     await page.waitForSelector('#compose .error:has-text("keeps no drafts")');
     t.equal(await textOf(page), 'Words');
+    await settled(page);
+    t.equal(page.url(), `${url}/brought?text=Words`, 'until then loading the page again brings it back');
     await page.click('#compose .primary');
     await page.waitForSelector('#toasts:has-text("Posted.")');
     t.equal(page.url(), `${url}/brought`);
