@@ -3,12 +3,14 @@ import fc from 'fast-check';
 import t from 'tap';
 import { Access, type Caller } from '../../src/access/access.ts';
 import { Sessions, Unlocks } from '../../src/access/cookies.ts';
+import type { Feed } from '../../src/feeds/feed.ts';
 import type { FeedName } from '../../src/feeds/names.ts';
 
 const NAME = 'otter' as FeedName;
 const PROTECTED = { name: NAME, passwordHash: 'hash of right' };
 const OPEN = { name: NAME, passwordHash: undefined };
 const SECRET = Buffer.alloc(32);
+type Parts = ConstructorParameters<typeof Access>[0];
 const FEEDS = [PROTECTED, OPEN, undefined];
 const AUTH = { name: 'Refusal', code: 'auth', status: 401 };
 const tooMany = (seconds: number) => ({
@@ -41,7 +43,7 @@ const sessionsOf = (password: string | undefined) =>
   password === undefined ? undefined : new Sessions({ secret: SECRET, voidedBy: [password] });
 
 /** Access with a clock that stands still until it is moved, and passwords that are told apart at once. */
-function create({ rateLimit = 3, ...secrets }: Options = {}) {
+function create({ rateLimit = 3, ...secrets }: Options = {}, more: Partial<Parts> = {}) {
   let time = 0;
   const verified: string[] = [];
   const passwords = {
@@ -59,6 +61,7 @@ function create({ rateLimit = 3, ...secrets }: Options = {}) {
       rateLimit,
       passwords,
       now: () => time,
+      ...more,
     }),
     verified,
     pass(ms: number): void {
@@ -144,6 +147,13 @@ t.test('a protected feed opens for its password', async (t) => {
     message: /not the password/,
   });
   t.same(verified, ['right', 'wrong']);
+});
+
+t.test('who waited while a hash was renewed does not get into a feed with another password', async (t) => {
+  const feeds = [PROTECTED, { ...PROTECTED, passwordHash: 'hash of another' }] as Feed[];
+  const storage = { ...NO_NAMES.storage, feed: async () => feeds.shift() };
+  const { access } = create({}, { storage, renewal: { renew: async () => true } });
+  await t.rejects(access.namedFeed(caller({ feed: 'right' }), NAME), AUTH);
 });
 
 t.test('a missing feed password is refused, not counted and not checked', async (t) => {

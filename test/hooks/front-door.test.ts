@@ -246,6 +246,10 @@ t.test('with a secret, GitHub and GitLab must show that they know it', async (t)
       'a wrong token is a wrong password, a missing one is none',
     );
   }
+  const guessing = { 'x-forwarded-for': '10.9.9.6', 'x-feed-password': 'wrong' };
+  for (let n = 0; n < 2; n += 1) t.equal((await locked.with(guessing).list()).status, 401);
+  const late = { 'x-gitlab-token': 'green', 'x-forwarded-for': '10.9.9.6' };
+  t.match(await sendAs('gitlab', gitlab.text, late, 'green'), { json: { code: 'too_many_attempts' } });
   t.notMatch(JSON.stringify(limited.lines), /gr(?:%C3%BC|ü|ee)n|guess"/);
 });
 
@@ -260,6 +264,7 @@ t.test('credentials may come in HTTP Basic', async (t) => {
   for (const wrong of ['Basic', 'Basic !!', 'Basic x', basic('pass:word 1', '').authorization])
     t.match(await at('open', { authorization: wrong }), { status: 401, json: { code: 'auth' } }, wrong);
   t.match(await at('open', basic('', 'wrong')), { status: 401, json: { code: 'auth' } });
+  t.match(await at('open', basic('anybody', '')), { json: { error: /^This instance has a password/ } });
   t.match(await at('open', right), { status: 200 });
   t.match(
     await at('open', basic('änybody', 'pass:word 1')),
@@ -270,6 +275,8 @@ t.test('credentials may come in HTTP Basic', async (t) => {
   t.match(await at('closed', right), { status: 401, json: { code: 'auth' } });
   t.match(await at('closed', basic('wrong', 'pass:word 1')), { status: 401, json: { code: 'auth' } });
   t.match(await at('closed', basic('secret', 'pass:word 1')), { status: 200 });
+  const both = { ...basic('secret', 'pass:word 1'), 'x-feed-password': 'wrong' };
+  t.match(await at('closed', both), { status: 401, json: { code: 'auth' } }, 'the header wins');
   const closed = await ask(`${locked.url}/api/v1/feeds/closed`, {
     headers: { ...bearer, 'x-feed-password': 'secret' },
   });

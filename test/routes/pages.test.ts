@@ -5,6 +5,7 @@ import t from 'tap';
 import { untilDated } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
+import { unlessBusy } from '../support/searching.ts';
 import { ask, post, start, tempDir } from '../support/service.ts';
 
 const HTML = { headers: { accept: 'text/html' } };
@@ -62,6 +63,7 @@ t.test('the read-only page of a feed', async (t) => {
     `<link rel="alternate" type="application/feed+json" title="JSON Feed" href="${read}/feed.json">`,
     `<a class="button pill rss" href="${read}/feed.xml">`,
     `<meta property="og:title" content="Ann &lt;b&gt;">`,
+    `<meta property="og:description" content="What &amp; when">`,
     `<meta property="og:image" content="${read}/${posted[2]!.file}">`,
     `<article class="note" id="n-${posted[1]!.id}" data-id="${posted[1]!.id}" data-type="md"`,
     '<a class="tag" href="?tag=a%3Ab">a:b</a>',
@@ -170,6 +172,19 @@ t.test('a tag filters, and a page of older notes goes on with it', async (t) => 
     const none = await ask(`${page}?tag=none`);
     t.match(none.text, /No notes with this tag/);
   }
+});
+
+t.test('what is searched for is shown as text', async (t) => {
+  const words = encodeURIComponent('x "><i>');
+  for (const [query, status] of [
+    [`q=${words}`, 200],
+    [`q=${words}&from=${words}`, 400],
+  ] as const)
+    for (const page of [feed, read]) {
+      const reply = await unlessBusy(() => ask(`${page}?${query}`, HTML));
+      t.match(reply, { status, text: 'value="x &quot;&gt;&lt;i&gt;"' });
+      t.notMatch(reply.text, '<i>');
+    }
 });
 
 t.test('what is not there', async (t) => {
