@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { axeFindings, boxIsReady, startBrowser, visit } from '../support/browser.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
+import { untilFound } from '../support/searching.ts';
 import { start } from '../support/service.ts';
 
 const browser = await startBrowser(t);
@@ -13,6 +14,8 @@ const { json: note } = await feed.post(HEBREW);
 await feed.send('PATCH', `/notes/${note.id}`, JSON.stringify({ title: HEBREW }));
 await feed.set({ title: HEBREW, description: HEBREW });
 const readPage = `${url}/r/${readIdIn(note.read_url)}`;
+const SEARCH = `?q=${encodeURIComponent('שלום')}`;
+await untilFound(`${url}/api/v1/feeds/${feed.name}/notes`, SEARCH, 1);
 
 /** The language and the direction of an element. */
 function manner(page: Page, selector: string): Promise<[string, string]> {
@@ -30,7 +33,7 @@ t.test('what was written', async (t) => {
     [note.feed_url, ['h1', '.description', 'article h3', 'article .text']],
     [readPage, ['h1', '.description', 'article h3', 'article .text']],
     [note.url, ['article h1', 'article .text']],
-    [`${readPage}?q=${encodeURIComponent('שלום')}`, ['.hit h3']],
+    [`${readPage}${SEARCH}`, ['.hit h3']],
   ] as const) {
     await page.goto(address);
     for (const selector of selectors) t.same(await manner(page, selector), UNKNOWN_RTL, selector);
