@@ -495,7 +495,7 @@ t.test('raw bytes', async (t) => {
 t.test('who wants to hear of errors only hears of them', async (t) => {
   const errors: Outcome[] = [];
   const server = await listen(t, operations, { observeErrors: (outcome) => errors.push(outcome) });
-  for (const path of ['/', '/nowhere', '/throw/sync', '/', '/throw/async'])
+  for (const path of ['/', '/nowhere', '/%ff', '/throw/sync', '/', '/throw/async'])
     await (await fetch(`http://127.0.0.1:${server.port}${path}`)).arrayBuffer();
   t.match(errors, [{ status: 500, error: { message: 'on purpose' } }, { status: 500 }]);
   t.equal(errors.length, 2);
