@@ -130,7 +130,11 @@ t.test('CORS preflight is answered for public reads only', async (t) => {
     const reply = await exactly(url + path, { method: 'OPTIONS', headers: asked });
     t.match(reply, {
       status: 204,
-      headers: { 'access-control-allow-origin': '*', 'access-control-allow-methods': 'GET, HEAD' },
+      headers: {
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'GET, HEAD',
+        'access-control-allow-headers': '*',
+      },
     });
     t.equal(reply.bytes.length, 0);
   }
