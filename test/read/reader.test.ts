@@ -16,6 +16,7 @@ import type { ViewTask } from '../../src/read/views/compose.ts';
 import { compose, withNotes } from '../../src/read/views/compose.ts';
 import type { OperatorRecord } from '../../src/storage/operator-records.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { FileReplaced } from '../../src/storage/stored-file.ts';
 import type { WorkerPool } from '../../src/worker-pool.ts';
 import { siteWith } from '../support/site.ts';
 
@@ -72,11 +73,15 @@ function counted({
   cacheBytes = MIB,
   render = rendering(true),
   isCurrent = true,
+  stat = async () => {
+    throw new Error('the store is away');
+  },
 }: {
   notes?: readonly Note[];
   cacheBytes?: number;
   render?: Renderer['render'];
   isCurrent?: boolean;
+  stat?: Storage['stat'];
 } = {}) {
   const counts = { pages: 0, searches: 0 };
   const storage = {
@@ -84,9 +89,7 @@ function counted({
     feedByReadId: async (readId: ReadId) => (readId === READ_ID ? FEED : undefined),
     page: async () => ({ notes, next: undefined }),
     note: async () => notes[0],
-    stat: async () => {
-      throw new Error('the store is away');
-    },
+    stat,
     neighbours: async () => ({ older: undefined, newer: undefined, expires: Number.POSITIVE_INFINITY }),
     search: async () => {
       counts.searches += 1;
@@ -214,6 +217,21 @@ t.test('a page shows a picture that cannot be read now, without its size', async
     await counted({ notes: [picture], render }).reader.readPage(request('http://notes.example')),
   );
   t.match(page, /<img src="[^"]*note.png" loading/);
+});
+
+t.test('a file that was replaced since it was looked at is looked at again', async (t) => {
+  let looks = 0;
+  const stat = async () => {
+    looks += 1;
+    const [bytes, isReplaced] = [Buffer.from(`look ${looks}`), looks === 1];
+    const read = async function* (start: number, end: number) {
+      if (isReplaced) throw new FileReplaced();
+      yield bytes.subarray(start, end);
+    };
+    return { size: bytes.length, modifiedAt: looks, sha256: String(looks), expires: undefined, read };
+  };
+  const asked = { ...request('http://notes.example'), parameters: [READ_ID, 'a.png'] } as unknown as Exchange;
+  t.equal(text(await counted({ stat }).reader.file(asked)), 'look 2');
 });
 
 t.test('a view that may change without its feed has no date', async (t) => {
