@@ -374,6 +374,8 @@ t.test('a picture of 11 MB is taken, a body of more than 16 MiB or of many value
     status: 413,
     json: { code: 'too_large' },
   });
+  const small = await start(t, { SERVICE_MAX_IMAGE_BYTES: '1000' });
+  t.equal((await send(small.url, ' '.repeat(180_000))).status, 413, 'nor one longer than a form may be');
   t.match(await send(service.url, `[${'[],'.repeat(200_000)}1]`), { json: { error: { code: -32700 } } });
   const commas = await call('post_note', { feed: 'large', markdown: ','.repeat(100_000) });
   t.notOk(commas.isError);

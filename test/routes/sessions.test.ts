@@ -1,4 +1,5 @@
 /** Log in to a locked instance by browser, and what its session opens (contract §8). */
+import { join } from 'node:path';
 import t from 'tap';
 import { Sessions } from '../../src/access/cookies.ts';
 import { Browser } from '../support/cookie-browser.ts';
@@ -76,6 +77,8 @@ t.test('a wrong password leads back to the login page, which says so', async (t)
   t.equal(wrong.status, 303);
   t.equal(wrong.headers.get('location'), '/login?error=auth&next=%2Fwalrus');
   t.same(wrong.headers.getSetCookie(), []);
+  const logged = service.lines.findLast(({ fields }) => fields.route === '/api/login');
+  t.equal(logged?.fields.code, 'auth');
   t.match((await browser.visit(wrong.headers.get('location')!)).text, /not the password of this instance/);
   // A session that is there does not make it right.
   const inside = await visitor();
@@ -181,7 +184,9 @@ for (const [place, headers] of Object.entries(ELSEWHERE)) {
     const inside = await visitor();
     for (const path of ['/walrus/access', '/walrus/details', '/walrus/delete']) {
       const fields = { action: 'lock', title: 'Foreign', name: 'walrus' };
-      t.equal((await inside.submit(path, fields, headers)).status, 403, path);
+      const reply = await inside.submit(path, fields, headers);
+      t.equal(reply.status, 403, path);
+      t.match(reply.headers.get('content-type'), /html/, path);
     }
     t.match(await owner.get(), { status: 200, json: { title: '' } });
   });
@@ -315,12 +320,13 @@ t.test('log out', async (t) => {
     t.equal(reply.status, 303);
     t.same(reply.headers.getSetCookie(), []);
   }
-  const open = (who: Browser) =>
-    EventStream.open(t, `${url}${RECORD}/events`, {
+  const open = (who: Browser, query = '') =>
+    EventStream.open(t, `${url}${RECORD}/events${query}`, {
       cookie: who.cookiesFor('/'),
       'sec-fetch-site': 'same-origin',
     });
   const stream = await open(browser);
+  const ofNotes = await open(browser, '?notes=1');
   const another = await open(await visitor());
   const byToken = await EventStream.open(t, `${url}${RECORD}/events`, {
     authorization: `Bearer ${PASSWORD}`,
@@ -333,7 +339,7 @@ t.test('log out', async (t) => {
   t.equal(reply.headers.get('location'), '/');
   t.match(reply.headers.get('set-cookie'), /^session=; Max-Age=0; Path=\/; HttpOnly; SameSite=Lax$/);
   t.equal((await browser.visit('/walrus')).status, 303);
-  t.ok(await stream.ends());
+  for (const ended of [stream, ofNotes]) t.ok(await ended.ends());
   await owner.post();
   for (const other of [another, byToken]) {
     t.ok(await other.hears(1));
@@ -372,13 +378,19 @@ t.test('pages say who is logged in, but none below the read link', async (t) => 
 });
 
 t.test('below a path of PUBLIC_URL, addresses and cookies begin with it', async (t) => {
-  const { url } = await start(t, { ...SETTINGS, PUBLIC_URL: 'https://notes.example/our/notes/' });
+  const imprint = join(t.testdir({ 'imprint.md': 'Us' }), 'imprint.md');
+  const below = { PUBLIC_URL: 'https://notes.example/our/notes/', SERVICE_IMPRINT_FILE: imprint };
+  const { url } = await start(t, { ...SETTINGS, ...below });
   const browser = new Browser(url);
   t.equal((await browser.visit('/walrus')).headers.get('location'), '/our/notes/login?next=%2Fwalrus');
   t.match((await browser.visit('/login')).text, /action="\/our\/notes\/api\/login"/);
   const login = await browser.submit('/api/login', { password: PASSWORD, next: '/walrus' });
   t.equal(login.headers.get('location'), '/our/notes/walrus');
   t.match(login.headers.get('set-cookie'), /^__Host-session=\S+; .*Path=\/;/);
+  t.match((await browser.visit('/walrus')).text, 'action="/our/notes/logout"');
+  const legal = await browser.visit('/imprint');
+  t.match(legal.text, 'Us');
+  t.notMatch(legal.text, /logout/, 'a page that caches may keep does not say who is logged in');
   const headers = { 'sec-fetch-site': '', origin: 'https://notes.example' };
   t.equal((await browser.submit('/api/login', { password: PASSWORD }, headers)).status, 303);
   const init = {
