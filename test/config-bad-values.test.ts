@@ -2,11 +2,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import t from 'tap';
-import { readConfig } from '../src/config.ts';
+import { readConfig, readImages } from '../src/config.ts';
 import { problems } from './support/config-problems.ts';
 
 const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: boolean }> = {
-  HOST: { values: ['a b', '-x', 'x/y', 'http://x'], rule: 'an address or a host name' },
+  HOST: { values: ['a b', '-x', 'x/y', 'http://x', 'x'.repeat(254)], rule: 'an address or a host name' },
   PORT: {
     values: ['x', '-1', '65536', '80.5', '0x50', '1e3', ' 80', '９'],
     rule: 'a whole number from 0 to 65535',
@@ -201,7 +201,7 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     hidden: true,
   },
   SERVICE_OIDC_SENDER_CLAIM: {
-    values: ['full name', ',', 'é'],
+    values: ['full name', ',', 'é', 'x'.repeat(101)],
     rule: 'names of claims separated by commas, such as name,email',
   },
   SERVICE_OIDC_LABEL: {
@@ -329,6 +329,7 @@ t.test('an image store needs a database, and S3 its place and keys', async (t) =
   for (const name of Object.keys(S3)) {
     const env = { ...sqlite, ...S3, SERVICE_IMAGES: 's3', [name]: '' };
     t.strictSame(problems(env), [`${name} must be set where SERVICE_IMAGES is s3`]);
+    t.throws(() => readImages(env), { message: `${name} must be set where SERVICE_IMAGES is s3` });
     t.strictSame(problems({ ...env, SERVICE_IMAGES: 'fs' }), [], 'what is not chosen may lack something');
   }
   t.strictSame(problems({ ...sqlite, ...S3, SERVICE_IMAGES: 's3' }), []);
@@ -347,6 +348,9 @@ t.test('sign-in takes its settings together, with PUBLIC_URL', async (t) => {
       },
     ],
   });
+  t.strictSame(problems({ ...SIGN_IN, SERVICE_PASSWORD: SIGN_IN.SERVICE_OIDC_CLIENT_SECRET }), [
+    'SERVICE_PASSWORD and SERVICE_OIDC_CLIENT_SECRET must not be equal',
+  ]);
   const chosen = {
     SERVICE_OIDC_SENDER_CLAIM: 'nickname, https://notes.example/name,',
     SERVICE_OIDC_LABEL: 'Acme',

@@ -135,6 +135,7 @@ t.test('good values', async (t) => {
     imprintFile: imprint,
     reportUrl: 'https://x.example/?r={read_id}&n={note_id}&f={file}',
   });
+  t.equal(config.publicUrl, 'https://notes.example/base', 'without the slashes at its end');
   t.equal(config.secret?.length, 32);
   t.strictSame([...config.reservedFeeds], ['news', 'a_b-1']);
 });
