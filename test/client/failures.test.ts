@@ -50,15 +50,30 @@ for (const shell of SHELLS) {
     t.test('a service that is busy is asked again, with the same key', async (t) => {
       const keys: unknown[] = [];
       const client = await clientOf(t, (request, response) => {
+        response.statusCode = [502, 504][keys.length] ?? 201;
         keys.push(request.headers['idempotency-key']);
         request.resume();
-        response.statusCode = keys.length < 3 ? 503 : 201;
         response.end('{"id":"x","read_url":null}');
       });
       t.match(await client.run(['post'], { input: 'x' }), { code: 0, out: 'x\n' });
       t.equal(keys.length, 3);
       t.match(keys[0], /^[0-9a-f]{32}$/);
       t.equal(new Set(keys).size, 1);
+    });
+
+    t.test('edits and deletions are sent once, because the first may have been done', async (t) => {
+      const sent: unknown[] = [];
+      const client = await clientOf(t, ({ method }, response) => {
+        if (method === 'GET') {
+          response.end('{"type":"text/markdown","title":"x"}');
+          return;
+        }
+        sent.push(method);
+        response.writeHead(503).end();
+      });
+      t.match(await client.run(['edit', 'x', '-'], { input: 'new' }), { code: 1 });
+      t.match(await client.run(['delete', 'x']), { code: 1 });
+      t.same(sent, ['PUT', 'DELETE']);
     });
 
     t.test('a service that is not there is 69', async (t) => {
@@ -148,6 +163,12 @@ for (const shell of SHELLS) {
         const written = join(client.dir, 'tmp/nf-00/note.md');
         t.match(edited.errors, `nf: Your text is still in ${written}\n`);
         t.equal(await readFile(written, 'utf8'), 'my edit\n');
+        const left = await readdir(join(client.dir, 'tmp/nf-00'));
+        t.same(
+          left.filter((name) => !['before', 'note.md', 'problem'].includes(name)),
+          [],
+          'no file with names or passwords',
+        );
       },
     );
 

@@ -108,6 +108,13 @@ for (const shell of SHELLS)
       const shown = '?[2J??2J????"\\';
       const row = `?[2J  ${shown}  ${shown}  #${shown}\n    ${shown}\n  next  \n`;
       t.equal((await client.run(['list'])).out, row);
+      answer = JSON.stringify({ notes: [], next: hostile });
+      t.equal((await client.run(['list'])).errors, `nf: There is more: --before ${shown}\n`);
+      answer = '{"type":"text/markdown","content":"ab","size":3}';
+      t.match(await client.run(['edit', 'x'], { env: { EDITOR: 'false' } }), {
+        code: 2,
+        errors: /read exactly/,
+      });
       answer = '<html lang="en"><p style="}}]]">"\x1b[2J" no JSON';
       const { bytes } = await client.run(['list']);
       t.notOk(bytes.some((byte) => isControl(byte) && byte !== 10));

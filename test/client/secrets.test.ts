@@ -79,15 +79,17 @@ for (const shell of SHELLS)
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
         const { host, received } = await silentServer(t);
         const client = await Client.install(t, url, shell, host);
-        const login = `http://${host}\twork\t${feed}\t=${PASSWORD}\t=instance-secret\n`;
-        await client.remember(login);
+        const remembered = `http://${host}\twork\t${feed}\t=${PASSWORD}\t=instance-secret\n`;
+        await client.remember(remembered);
         // What the caller exports under the names of the client's variables does not make these shown.
-        const env = { name: 'x', password: 'x', bearer: 'x', api: 'x', config: 'x', line: 'x', note: 'x' };
-        const child = client.start(['post', '--title', 'a title'], env);
-        child.stdin!.end('a text');
+        const variables = 'name password bearer its_name its_password its_bearer api note answer line config';
+        const env = Object.fromEntries(variables.split(' ').map((variable) => [variable, 'x']));
+        const isLogin = signal === 'SIGHUP';
+        const child = client.start(isLogin ? ['login', 'other'] : ['post', '--title', 'a title'], env);
+        child.stdin!.end(isLogin ? lines : 'a text');
         const outcome = outcomeOf(child);
         t.ok(await eventually(() => received().includes(`X-Feed-Password: ${PASSWORD}\r\n`)));
-        t.match(received(), `POST /api/v1/feeds/${feed}/notes HTTP`);
+        t.match(received(), `${isLogin ? 'GET' : 'POST'} /api/v1/feeds/${feed}/notes`);
         t.match(received(), 'Authorization: Bearer instance-secret\r\n');
         const shown = await shownBy(client.dir);
         t.ok(shown.some((text) => text.includes('curl')));
@@ -162,6 +164,13 @@ for (const shell of SHELLS)
       t.equal(asked.code, 0, asked.shown);
       t.notMatch(asked.shown, 'typed-secret');
       t.same(await client.left(), []);
+    });
+
+    t.test('the settings of curl of who runs it do not count', async (t) => {
+      const client = await Client.install(t, url, shell);
+      const env = { HOME: client.dir, CURL_HOME: client.dir };
+      await client.write('.curlrc', 'proxy = "http://127.0.0.1:1"\n');
+      t.match(await client.run(['login', 'work'], { env, input: lines }), { code: 0 });
     });
 
     t.test('another instance gets nothing', async (t) => {

@@ -62,6 +62,9 @@ for (const shell of SHELLS)
         await proxy.mend();
         posted.push((await post(`${url}/${feed}`, 'back')).json.id);
         t.ok(await tail.shows(posted.at(-1)!));
+        // The place is that of the last note, not of the last event.
+        await ask(`${url}/${feed}/${posted[0]}`, { method: 'PUT', body: `edited ${at}` });
+        t.ok(await tail.shows(`edited ${at}`));
       }
       tail.child.kill('SIGINT');
       const { code, out } = await tail.outcome;
@@ -69,7 +72,8 @@ for (const shell of SHELLS)
       const events = out
         .split('\n')
         .filter(Boolean)
-        .map((line) => JSON.parse(line));
+        .map((line) => JSON.parse(line))
+        .filter(({ event }) => event !== 'edited');
       t.same(
         events.map(({ event, id, note }) => [event, id, note.id]),
         posted.map((id) => ['note', id, id]),
@@ -85,7 +89,7 @@ for (const shell of SHELLS)
       const host = await hostOf(t, ({ url: path, headers }, response) => {
         if (!isUp) {
           if (path!.includes('/events')) refused += 1;
-          response.writeHead(502).end();
+          response.writeHead(refused === 1 ? 429 : 502).end();
           return;
         }
         cut = () => response.destroy();
