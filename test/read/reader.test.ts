@@ -389,3 +389,19 @@ t.test(
     }
   },
 );
+
+t.test('a list of tags is kept for a second, because a note of them may expire', async (t) => {
+  let now = Date.now();
+  t.intercept(Date, 'now', { value: () => now });
+  const { reader, counts } = counted();
+  const look = async () => reader.publicTags(request('http://notes.example'));
+  for (const [ms, searches] of [
+    [0, 1],
+    [999, 1],
+    [1, 2],
+  ] as const) {
+    now += ms;
+    await look();
+    t.equal(counts.searches, searches);
+  }
+});

@@ -156,6 +156,16 @@ t.test('a password that was forgotten is changed, and what it had opened ends', 
   t.notMatch(JSON.stringify(service.lines), /smew|forgotten/);
 });
 
+t.test('wrong tokens are counted, but not as wrong passwords', async (t) => {
+  const { url } = await start(t, { ...WITH_OPERATOR, SERVICE_RATE_LIMIT: '2' });
+  const feed = new FeedClient(url, 'twite', { 'x-feed-password': 'right' });
+  await feed.post();
+  const headers = { authorization: 'Bearer wrong' };
+  for (let n = 0; n < 2; n += 1) t.equal((await ask(`${url}/api/operator/stats`, { headers })).status, 401);
+  t.match(await operate(url, 'GET', '/stats'), { status: 429, json: { code: 'too_many_attempts' } });
+  t.equal((await feed.list()).status, 200);
+});
+
 t.test('a hosted instance says which feeds have a license', async (t) => {
   const { url } = await start(t, { ...WITH_OPERATOR, ...HOSTED });
   const [free, licensed] = [new FeedClient(url, 'linnet'), new FeedClient(url, 'serin')];

@@ -334,6 +334,11 @@ t.test('search engines are asked to leave out what was searched for', async (t) 
       if (headers.get('content-type')?.startsWith('text/html'))
         t.match(text, '<meta name="robots" content="noindex">', path);
     }
+  for (const [query, field] of [
+    ['?q=a', 'noindex'],
+    ['', null],
+  ] as const)
+    t.equal((await ask(`${url}/api/v1/read/${readId}/tags${query}`)).headers.get('x-robots-tag'), field);
   const page = await ask(`${url}/r/${readId}`);
   t.equal(page.headers.get('x-robots-tag'), null);
   t.notMatch(page.text, '<meta name="robots"');
