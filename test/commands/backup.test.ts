@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chownSync,
@@ -131,8 +131,8 @@ t.test('a file that is there is left as it is', async (t) => {
   t.equal(statSync(target).size, 4);
 });
 
-/** Starts a backup into that folder and ends it while it copies. */
-async function interrupted(folder: string, signal: NodeJS.Signals) {
+/** Starts a backup into that folder and does something while it copies. */
+async function whileCopying(folder: string, act: (child: ChildProcess) => unknown) {
   const hold = join(await tempDir(t), 'hold');
   writeFileSync(hold, '');
   const env = { ...ON_SQLITE, HELD_BY: hold };
@@ -140,10 +140,21 @@ async function interrupted(folder: string, signal: NodeJS.Signals) {
   const isCopying = () =>
     readdirSync(folder, { recursive: true }).some((name) => /\/copy$/.test(String(name)));
   while (!isCopying()) await wait(1);
-  child.kill(signal);
+  act(child);
   rmSync(hold);
   return result;
 }
+
+const interrupted = (folder: string, signal: NodeJS.Signals) =>
+  whileCopying(folder, (child) => child.kill(signal));
+
+t.test('nor is one that comes while it copies replaced', async (t) => {
+  const folder = await tempDir(t);
+  const { code, stderr } = await whileCopying(folder, () => writeFileSync(join(folder, 'copy.db'), 'mine'));
+  t.same([code, stderr], [1, 'The file for the backup is there already; it is left as it is.\n']);
+  t.equal(statSync(join(folder, 'copy.db')).size, 4);
+  t.same(readdirSync(folder), ['copy.db']);
+});
 
 t.test('a kill in the middle leaves no half file of that name, and another one can be made', async (t) => {
   const folder = await tempDir(t);
