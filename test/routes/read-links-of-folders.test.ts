@@ -17,6 +17,7 @@ import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { placeFiles, runMove } from '../support/moving.ts';
+import { operate, WITH_OPERATOR } from '../support/operator.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, type LogLine, start, type TestService, tempDir } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
@@ -153,13 +154,14 @@ for (const [what, make] of Object.entries(UNREADABLE)) {
     ]);
     const path = join(dir, 'odd/.readid');
     make(path);
-    const service = await start(t, {}, dir);
+    const service = await start(t, WITH_OPERATOR, dir);
     const odd = new FeedClient(service.url, 'odd');
     t.match(
       service.lines.filter(({ level }) => level === 'error'),
       [{ message: /\.readid of a feed cannot be read/, fields: { feed: /^[0-9a-f]{12}$/ } }],
     );
     t.match((await odd.get()).json, { read_url: null, image_url: null });
+    t.match((await operate(service.url, 'GET', '/feeds')).json.feeds, [{ name: 'odd', read_id: null }]);
     t.match((await odd.get('/notes/note')).json, { file_url: null });
     t.match(await odd.post('x'), { status: 201, json: { read_url: null, file_url: null } });
     for (const readId of [referenceReadId('odd'), 'not a read id'])
