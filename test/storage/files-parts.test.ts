@@ -11,7 +11,7 @@ import { ArrivalLog } from '../../src/storage/files/arrival-log.ts';
 import { DurableWriter, FolderSync } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { IndexedFeed } from '../../src/storage/files/indexed-feed.ts';
-import { isTempName } from '../../src/storage/files/names.ts';
+import { isIntentName, isTempName } from '../../src/storage/files/names.ts';
 import { type Entry, NoteList, unasked } from '../../src/storage/files/note-list.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { sameStamp, stampToKeep, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
@@ -259,6 +259,32 @@ t.test('files are placed before their folder is synced, and go when that fails',
     'feed/.a.md.json',
     'feed/a.md',
   ]);
+});
+
+t.test('an intent is durable before what it plans is done, and goes after that is durable', async (t) => {
+  const dir = await dataFolder(t);
+  const synced: string[][] = [];
+  const kindOf = (name: string) => (isTempName(name) ? 'temp' : isIntentName(name) ? 'intent' : name);
+  let failing = 0;
+  const writer = new DurableWriter(dir, undefined, {
+    sync: async (folder) => {
+      synced.push((await readdir(folder)).map(kindOf).sort());
+      failing -= 1;
+      if (failing === 0) throw new Error('the disk is broken');
+    },
+  });
+  const parts = ['.a.md.json', 'a.md'].map((name) => ({ name, bytes: Buffer.from(name) }));
+  const steps = [
+    ['temp', 'temp', 'temp'],
+    ['intent', 'temp', 'temp'],
+    ['.a.md.json', 'a.md', 'intent'],
+  ];
+  failing = 3;
+  await t.rejects(writer.change(dir, [], parts, true), /broken/);
+  t.same(synced.splice(0), [...steps, ['intent', 'temp', 'temp'], ['temp', 'temp'], []]);
+  await writer.change(dir, [], parts, true);
+  t.same(synced, steps);
+  t.same((await readdir(dir)).sort(), ['.a.md.json', 'a.md']);
 });
 
 t.test('what is taken back after a failed sync is durable too, once a sync succeeds', async (t) => {

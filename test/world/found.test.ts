@@ -3,14 +3,15 @@ import './system-calls.ts';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
-import type { NoteMeta } from '../../src/feeds/note.ts';
+import type { NewNote, NoteMeta } from '../../src/feeds/note.ts';
 import { scanFeed } from '../../src/storage/files/scan.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { toFeed } from '../../src/writing/command.ts';
+import { type NewFeed, toFeed } from '../../src/writing/command.ts';
 import { NO_LIMITS } from '../../src/writing/limits.ts';
 import { WatchedFolder } from '../../workers/watched-folder.ts';
 import { Computer } from './computer.ts';
 import { openOn } from './opening.ts';
+import type { Chance } from './simulated-disk.ts';
 import { ROOT, runOn } from './system-calls.ts';
 
 const DATA = `${ROOT}/data`;
@@ -20,6 +21,12 @@ const ids = new NoteIds(() => Date.UTC(2026, 0, 1));
 /** A power cut that leaves nothing that was not synced. */
 const NOTHING_LEFT = { chance: () => true, below: () => 0 };
 
+/** A power cut after which files are gone that were removed, but none has the name that it got, unless that was synced. */
+function onlyRemovals(): Chance {
+  let asked = 0;
+  return { chance: () => asked++ > 0, below: () => 0 };
+}
+
 function start(t: Test): Computer {
   const computer = new Computer(1, DATA);
   runOn(computer);
@@ -27,9 +34,9 @@ function start(t: Test): Computer {
   return computer;
 }
 
-const makeFeed = (storage: Storage) =>
+const makeFeed = (storage: Storage, made: Partial<NewFeed> = {}) =>
   storage.write({
-    ...{ kind: 'post', name, target: { kind: 'new', readId, passwordHash: undefined } },
+    ...{ kind: 'post', name, target: { kind: 'new', readId, passwordHash: undefined, ...made } },
     ...{ notes: [], limits: NO_LIMITS },
   });
 
@@ -41,10 +48,10 @@ async function postText(storage: Storage, keyed: Pick<NoteMeta, 'key' | 'posted'
   return note.id;
 }
 
-async function changeText(storage: Storage, id: NoteId): Promise<void> {
+async function changeText(storage: Storage, id: NoteId, notes: readonly NewNote[] = []): Promise<void> {
   const content = { type: 'md', bytes: Buffer.from('changed') } as const;
   const feed = toFeed((await storage.feed(name))!);
-  await storage.write({ kind: 'replace', ...feed, id, content, notes: [], limits: NO_LIMITS });
+  await storage.write({ kind: 'replace', ...feed, id, content, notes, limits: NO_LIMITS });
 }
 
 /** Fails what follows when metadata were moved away, and moving them back. */
@@ -54,6 +61,18 @@ function onceMovedAway(): Pick<RegExp, 'test'> {
     test(call) {
       if (isAway) return /^fsync|^rename .*tmp-nfs-.* /.test(call);
       isAway = /^rename .*\.json .*tmp-nfs-/.test(call);
+      return false;
+    },
+  };
+}
+
+/** Fails calls of a kind behind the first call of another kind. */
+function after(first: RegExp, failing: RegExp): Pick<RegExp, 'test'> {
+  let isBehind = false;
+  return {
+    test(call) {
+      if (isBehind) return failing.test(call);
+      isBehind = first.test(call);
       return false;
     },
   };
@@ -106,6 +125,34 @@ t.test('a note that is there after a kill outlives a power cut', async (t) => {
   const third = (await computer.until(openOn(computer, DATA)))!;
   t.equal(await computer.until(countOf(third)), 1);
 });
+
+for (const isEdit of [false, true])
+  t.test(
+    `${isEdit ? 'an edit with a picture' : 'a note with a key'} that was planned is done by a start`,
+    async (t) => {
+      const computer = start(t);
+      const first = (await computer.until(openOn(computer, DATA)))!;
+      await computer.until(makeFeed(first));
+      const id = (await computer.until(postText(first)))!;
+      computer.restart(false);
+      const picture = {
+        id: ids.next(),
+        type: 'png',
+        bytes: Buffer.from('bytes'),
+        meta: { tags: [] },
+      } as const;
+      await killedAfter(computer, /rename .*intent-nfs/, (storage) =>
+        isEdit ? changeText(storage, id, [picture]) : postText(storage, { key: 'k', posted: { hash: 'h' } }),
+      );
+      for (const isPowerCut of [false, true]) {
+        if (isPowerCut) computer.restart(true, onlyRemovals());
+        const storage = (await computer.until(openOn(computer, DATA)))!;
+        t.equal(await computer.until(countOf(storage)), 2);
+        const text = await computer.until(storage.note((await storage.feed(name))!, id));
+        t.equal(String(text?.content), isEdit ? 'changed' : 'text');
+      }
+    },
+  );
 
 t.test('the read id of a feed stays retired when a deletion was killed and is repeated', async (t) => {
   const computer = start(t);
@@ -355,6 +402,63 @@ t.test(
     t.equal(await computer.until(countOf(storage)), 2);
   },
 );
+
+t.test(
+  'what is left to be taken back in a feed that is deleted is not done in a new one of its name',
+  async (t) => {
+    const computer = start(t);
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    await computer.until(makeFeed(storage));
+    const feed = toFeed((await storage.feed(name))!);
+    const passwordHash = 'hash';
+    computer.failing = /^fsync|^rename .*password .*tmp-nfs-/;
+    const refused = storage.write({ kind: 'set password', ...feed, passwordHash });
+    await t.rejects(computer.until(refused), { code: 'store_unavailable' });
+    computer.failing = undefined;
+    await computer.until(storage.write({ kind: 'delete', ...feed }));
+    await computer.until(makeFeed(storage, { readId: 'other' as ReadId, passwordHash }));
+    await computer.until(later(computer, 5_000));
+    t.match(await storage.feed(name), { passwordHash });
+  },
+);
+
+t.test('a feed whose refused deletion cannot be taken back yet is not taken for gone', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(storage));
+  const feed = toFeed((await storage.feed(name))!);
+  computer.failing = after(/^rename .*feed /, /^fsync|^rename .*feed$/);
+  const refused = { code: 'store_unavailable' };
+  await t.rejects(computer.until(storage.write({ kind: 'delete', ...feed })), refused);
+  await t.rejects(computer.until(postText(storage)), refused);
+  computer.failing = undefined;
+  await computer.until(postText(storage));
+  t.equal(await countOf(storage), 1);
+});
+
+t.test('a report that comes while a refused removal of another is to be taken back is kept', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  const add = (key: string) => computer.until(storage.records.add({ kind: 'report', key, value: '', at: 0 }));
+  for (const key of ['a', 'b']) await add(key);
+  computer.failing = after(/^rename .*reports$/, /^fsync|^rename .*reports$/);
+  await t.rejects(computer.until(storage.records.remove('report', 'a')), { code: 'store_unavailable' });
+  computer.failing = undefined;
+  await add('c');
+  await computer.until(later(computer, 3_000));
+  computer.restart(false);
+  const again = (await computer.until(openOn(computer, DATA)))!;
+  t.equal(await computer.until(again.records.count('report')), 3);
+});
+
+t.test('the first report outlives a power cut', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(storage.records.add({ kind: 'report', key: 'a', value: '', at: 0 }));
+  computer.restart(true, NOTHING_LEFT);
+  const again = (await computer.until(openOn(computer, DATA)))!;
+  t.equal(await computer.until(again.records.count('report')), 1);
+});
 
 t.test('a note whose refused removal cannot be taken back yet is not shown by half', async (t) => {
   const computer = start(t);
