@@ -1,11 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import type { FeedName } from '../../src/feeds/names.ts';
 import type { NewNote } from '../../src/feeds/note.ts';
 import type { CommitObserver } from '../../src/storage/commit-observer.ts';
 import { WriterThread } from '../../src/storage/files/writer-thread.ts';
+import { threadsOf } from '../support/failing-threads.ts';
+import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
 import { NEW, NO_LIMITS, writes } from '../support/storing.ts';
 import { dataFolder, opened } from './files-support.ts';
 
@@ -56,6 +59,40 @@ t.test('nobody needs to look', async (t) => {
   const dir = await dataFolder(t);
   t.equal((await startThread(t, dir).change(dir, [], [part('a.md')])).length, 1);
 });
+
+const unavailable = { code: 'store_unavailable' };
+
+t.test('nothing is written in the folder of a thread that has died until that is allowed', async (t) => {
+  const dir = await dataFolder(t);
+  const { made } = threadsOf(t);
+  const thread = startThread(t, dir);
+  const [begun, other] = [join(dir, 'begun'), join(dir, 'other')];
+  for (const folder of [begun, other]) await mkdir(folder);
+  const dead: string[] = [];
+  thread.onDeath = (folders) => dead.push(...folders);
+  const write = thread.change(begun, [], [part('a.md')]);
+  await turn();
+  await Promise.all([t.rejects(write, unavailable), made[0]!.terminate()]);
+  t.same(dead, [begun]);
+  await t.rejects(thread.change(begun, [], [part('b.md')]), unavailable);
+  await thread.change(other, [], [part('b.md')]);
+  thread.release(begun);
+  await thread.change(begun, [], [part('b.md')]);
+});
+
+t.test(
+  'the same where it may have left something of a write that failed',
+  { skip: CANNOT_MOUNT },
+  async (t) => {
+    const dir = await smallDisk(t, '1m');
+    const { made } = threadsOf(t);
+    const thread = startThread(t, dir);
+    const failed = thread.change(dir, [], [{ name: 'a.md', bytes: Buffer.alloc(2 * 1024 * 1024) }]);
+    await t.rejects(failed, { code: 'ENOSPC' });
+    await made[0]!.terminate();
+    await t.rejects(thread.change(dir, [], [part('b.md')]), unavailable);
+  },
+);
 
 t.test('the storage tells its observer', async (t) => {
   const { seen, observer } = kept();
