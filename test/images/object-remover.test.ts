@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { newImageKey } from '../../src/feeds/ids.ts';
 import type { ImageStore } from '../../src/images/image-store.ts';
-import { ObjectRemover } from '../../src/images/object-remover.ts';
+import { ObjectRemover, removeObjects } from '../../src/images/object-remover.ts';
 import type { PictureRows } from '../../src/storage/picture-rows.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -47,3 +47,23 @@ t.test('keys that could not be freed for long are freed some at a time', async (
   t.ok(await eventually(() => freed.size === POSTS * 20));
   t.ok(most <= 1_000, `${most} in one statement`);
 });
+
+t.test(
+  'a key without an object here may have one in another store, and one that failed is kept',
+  async (t) => {
+    const [removed, absent, failing] = [newImageKey(), newImageKey(), newImageKey()];
+    const remove = async (key: string) => {
+      if (key === failing) throw new Error('the store is down');
+      return key === removed;
+    };
+    const told: unknown[] = [];
+    const tell = (what: string) => async (keys: readonly string[]) => void told.push([what, keys]);
+    const rows = { forget: tell('forget'), markElsewhere: tell('elsewhere') };
+    const store = { delete: remove } as unknown as ImageStore;
+    await removeObjects(rows as unknown as PictureRows, [store], [removed, absent, failing]);
+    t.same(told, [
+      ['forget', [removed]],
+      ['elsewhere', [absent]],
+    ]);
+  },
+);

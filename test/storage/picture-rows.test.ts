@@ -36,8 +36,7 @@ for (const [backend, open] of Object.entries(OPENED))
     const [storage, rows] = await open();
     t.teardown(() => storage.close());
     const { remove, deleteFeed } = edits(storage);
-    const post = async (n: number) => {
-      const key = newImageKey();
+    const post = async (n: number, key = newImageKey()) => {
       const note = { ...newNote(`${n}`, 'png'), bytes: new Uint8Array(), image: { key, size: 5 } };
       await store(storage, name, note);
       return { key, id: note.id };
@@ -55,7 +54,17 @@ for (const [backend, open] of Object.entries(OPENED))
     t.equal(await rows.beginCopy(newImageKey()), false, 'a key that no note has');
     t.equal(await rows.endCopy(kept.key), true);
     t.equal(await rows.endCopy(copied.key), true);
-    t.same(await rows.claim(10, 0), [], 'what is being copied is not due');
+    const early = newImageKey();
+    await rows.free([early], 0);
+    await post(5, early);
+    t.same(await rows.claim(10, 0), [], 'what is being copied is not due, nor what a note has by now');
+
+    await store(storage, name, newNote('in its row', 'png'));
+    const { pictures } = await rows.pictures(undefined, 1);
+    const claimed = newImageKey();
+    await rows.free([claimed], 0);
+    t.same(await rows.claim(10, 0), [claimed]);
+    t.equal(await rows.point(pictures[0]!, claimed), false, 'its object may be in removal');
 
     for (const { id } of [copied, copying, plain]) t.equal(await remove(name, id), true);
     t.same(await elsewhere(), [copying.key], 'the one that may be in two stores is left to a move');
