@@ -63,3 +63,24 @@ t.test('a store that hangs is asked by one probe at a time', async (t) => {
   hanging.resolve();
   t.ok(await eventually(() => !breaker.isDown));
 });
+
+t.test('what a store answers is told as what it means, and asked for again if that may help', async (t) => {
+  for (const [status, name, told, calls] of [
+    [507, 'Error', { code: 'storage_full' }, 1],
+    [404, 'NoSuchBucket', { code: 'store_unavailable' }, 1],
+    [404, 'NotFound', { name: 'NotFound' }, 1],
+    [403, 'AccessDenied', { code: 'store_unavailable' }, 1],
+    [403, 'RequestTimeTooSkewed', { code: 'store_unavailable' }, 3],
+    [429, 'SlowDown', { code: 'store_unavailable' }, 3],
+  ] as const) {
+    let asked = 0;
+    const breaker = new CircuitBreaker(REQUESTS, async () => {}, PROBE_MS);
+    const call = async () => {
+      asked += 1;
+      throw Object.assign(new Error('answered'), { name, $metadata: { httpStatusCode: status } });
+    };
+    await t.rejects(breaker.attempt(call), told, name);
+    t.equal(asked, calls, name);
+    breaker.close();
+  }
+});
