@@ -1,8 +1,8 @@
 /** The operator's endpoints, on SQLite with pictures in a folder. */
-import { rm, utimes, writeFile } from 'node:fs/promises';
+import { readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { newImageKey } from '../../src/feeds/ids.ts';
+import { isImageKey, newImageKey } from '../../src/feeds/ids.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { imageSettings, ON_SQLITE, OPERATOR_TOKEN } from '../support/image-settings.ts';
 import { picture } from '../support/pictures.ts';
@@ -84,7 +84,8 @@ t.test('what no note refers to is counted, and removed when it is old', async (t
     await utimes(join(dir, name), date, date);
   };
   for (let n = 0; n < 3; n += 1) await place(newImageKey());
-  await place(newImageKey(), new Date());
+  const young = newImageKey();
+  await place(young, new Date());
   for (const other of ['notes.txt', 'A'.repeat(32)]) await place(other);
   const counted = { store: 'fs', unreferenced: { count: 3, bytes: 15 }, too_recent: 1, missing: 0 };
   const looked = await operator(url, 'GET', UNREFERENCED);
@@ -105,6 +106,9 @@ t.test('what no note refers to is counted, and removed when it is old', async (t
     t.match(text, line);
   t.strictSame((await operator(url, 'GET', UNREFERENCED)).json.unreferenced, { count: 0, bytes: 0 });
   t.equal((await ask(url + new URL(posted.json.file_url).pathname)).status, 200);
+  const [key] = (await readdir(dir)).filter((file) => isImageKey(file) && file !== young);
+  await rm(join(dir, key!));
+  t.equal((await operator(url, 'GET', UNREFERENCED)).json.missing, 1);
 });
 
 t.test('requests to move that make no sense', async (t) => {
