@@ -436,6 +436,18 @@ t.test('a feed whose refused deletion cannot be taken back yet is not taken for 
   t.equal(await countOf(storage), 1);
 });
 
+t.test('what the disk refuses takes no room', async (t) => {
+  const computer = start(t);
+  const storage = (await computer.until(openOn(computer, DATA, { maxFeeds: 1, maxBytes: 4 })))!;
+  for (const work of [makeFeed, postText]) {
+    computer.failing = /^fsync/;
+    await t.rejects(computer.until<unknown>(work(storage)), { code: 'store_unavailable' });
+    computer.failing = undefined;
+    await computer.until<unknown>(work(storage));
+  }
+  t.equal(await countOf(storage), 1);
+});
+
 t.test('a report that comes while a refused removal of another is to be taken back is kept', async (t) => {
   const computer = start(t);
   const storage = (await computer.until(openOn(computer, DATA)))!;

@@ -79,6 +79,7 @@ function outcome(command: Command, state: Partial<State> = {}, rules = RULES): s
 
 const COMMANDS: readonly Command[] = [
   posting([newNote()]),
+  { kind: 'import', name, target, notes: [newNote()], limits: NO_LIMITS },
   replacing('md'),
   describing({ title: 'x' }),
   { kind: 'remove', ...onNote },
