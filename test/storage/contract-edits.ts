@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type NoteFile, type NoteId, noteFile } from '../../src/feeds/names.ts';
 import type { Note, NoteMeta } from '../../src/feeds/note.ts';
+import { CLOCK_TICK_MS } from '../../src/storage/files/stamp.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
@@ -130,6 +132,17 @@ export function testEdits(backend: Backend): void {
     t.equal(await edits(storage).remove(name, text.id), true);
     const again = await reopened(t, storage, place);
     t.match(await again.feed(name), { title: 'T', image: undefined, noteCount: 0 }, 'an empty feed stays');
+  });
+
+  test('a note that comes back with its old date is not read in place of the one before', async (t, storage) => {
+    const note = { ...newNote('old', 'png'), modifiedAt: Date.UTC(2020, 0), sha256: 'of the old' };
+    await post(storage, name, note);
+    const found = await reads(storage).stat(name, noteFile(note.id, 'png'));
+    await edits(storage).remove(name, note.id);
+    // On plain files, the time when a file was made tells it from another one.
+    await delay(CLOCK_TICK_MS);
+    await post(storage, name, { ...note, bytes: Buffer.from('new'), sha256: 'of the new' });
+    await t.rejects(bytesOf(found!), { code: 'store_unavailable' });
   });
 
   test('settings change together, or stay together', async (t, storage, place) => {
