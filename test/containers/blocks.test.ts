@@ -34,6 +34,21 @@ t.test('a closed name', async (t) => {
     }
 });
 
+t.test('the read link of a closed name', async (t) => {
+  const { json } = await new FeedClient(one.url, 'dunnock').post('# Seen');
+  const lists = viewsOf(readIdIn(json.read_url)).filter((path) => !/read\/[^/]+$/.test(path));
+  const urls = lists.flatMap((path) => others.map(({ url }) => url + path));
+  const shows = async (is: boolean) => {
+    const replies = await Promise.all(urls.map((url) => ask(url)));
+    return replies.every(({ text }) => text.includes('Seen') === is);
+  };
+  t.ok(await eventually(() => shows(true)));
+  t.equal((await operate(one.url, 'PUT', '/blocks/dunnock')).status, 204);
+  t.ok(await eventually(() => shows(false)));
+  t.equal((await operate(one.url, 'DELETE', '/blocks/dunnock')).status, 204);
+  t.ok(await eventually(() => shows(true)));
+});
+
 t.test('a feed that is taken down for good', async (t) => {
   const { json } = await new FeedClient(one.url, 'fieldfare').post('# Gone');
   const readId = readIdIn(json.read_url);

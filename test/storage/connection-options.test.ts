@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import t from 'tap';
-import { connectionOptions } from '../../src/storage/postgres/connection-options.ts';
+import { connectionOptions, localSettings } from '../../src/storage/postgres/connection-options.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
 const server = await PostgresServer.start(t);
@@ -51,4 +51,12 @@ t.test('what else a URL says stays as it is', async (t) => {
       ['sslrootcert', '/etc/my ca.pem?x'],
     ],
   );
+});
+
+t.test('behind a pooler each transaction has the limits of a connection', (t) => {
+  t.match(
+    localSettings({ statementMs: 5, idleMs: 6 }),
+    'SET LOCAL statement_timeout=5; SET LOCAL idle_in_transaction_session_timeout=6; SET LOCAL ',
+  );
+  t.end();
 });

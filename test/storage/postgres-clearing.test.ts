@@ -37,6 +37,10 @@ t.test('a step removes about 16 MiB, because a statement may not take long', asy
      SELECT $1, 'note-' || n, 1, n, n, 1 << 20, convert_to(repeat('x', 1 << 20), 'UTF8') FROM generate_series(1, 40) AS n`,
     [feed!.id],
   );
+  await server.sql(
+    url,
+    "INSERT INTO tags (feed, tag, created_at, id, type) SELECT feed, 'tag', created_at, id, type FROM notes",
+  );
   const database = new Database(url);
   t.teardown(() => database.close());
   const count = async () => Number((await server.sql(url, 'SELECT count(*) FROM notes'))[0]!.count);
@@ -57,4 +61,5 @@ t.test('a step removes about 16 MiB, because a statement may not take long', asy
   await over.promise;
   await clearing.stop();
   t.same([...new Set(left)], [40, 24, 8, 0]);
+  t.same(await server.sql(url, 'SELECT FROM tags'), []);
 });

@@ -7,6 +7,7 @@ import { CHANGE_CHANNEL, decodeChanges } from '../../src/storage/postgres/change
 import { removeChanges } from '../../src/storage/postgres/changes-table.ts';
 import { connect, connectionOptions } from '../../src/storage/postgres/connection-options.ts';
 import { Database } from '../../src/storage/postgres/database.ts';
+import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { migrate } from '../../src/storage/postgres/schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
@@ -169,6 +170,13 @@ t.test('a connection that is cut is replaced, and what was missed meanwhile is s
   await until(true, false, true, 'heard');
 });
 
+t.test('other files of the tables, as after a restore, say that anything may have changed', async (t) => {
+  const { until, url } = await listening(t);
+  await until(true);
+  await server.sql(url, 'TRUNCATE feeds, notes');
+  await until(true, false, true);
+});
+
 t.test('a server that hangs is not trusted for a second, nor are its notices lost', async (t) => {
   const { told, notify, until, backend, toldAt } = await listening(t);
   const pid = await backend();
@@ -190,6 +198,21 @@ t.test('an event loop that is held up hears that it was', async (t) => {
   const end = performance.now() + 1_000;
   while (performance.now() < end);
   await until(true, false, true);
+});
+
+t.test('who listens to a storage that hears nothing is told so at once', async (t) => {
+  const url = await server.database();
+  const log = { warn: () => {} };
+  const storage = await openPostgres({ url, maxFeeds: 0, maxBytes: 0, keepDays: 0, log });
+  t.teardown(() => storage.close());
+  const late = new Promise<boolean>((resolve) => {
+    storage.onFreshness((isFresh) => {
+      if (!isFresh) queueMicrotask(() => storage.onFreshness(resolve));
+    });
+  });
+  const [row] = await server.sql(url, LISTENERS);
+  process.kill(Number(row!.pid), 'SIGTERM');
+  t.equal(await late, false);
 });
 
 t.test('without a server nothing is heard, and with the next one everything', async (t) => {

@@ -1,7 +1,13 @@
 /** Transactions to which others come first each time. */
+import { Client } from 'pg';
 import t from 'tap';
+import { openPostgres } from '../../src/storage/postgres/postgres.ts';
+import { BLOCKS_LOCK } from '../../src/storage/postgres/writes.ts';
+import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { post, start } from '../support/service.ts';
+import { name } from './contract-support.ts';
+import { keptLog } from './files-support.ts';
 
 t.setTimeout(600_000);
 
@@ -31,3 +37,20 @@ for (const [what, loses] of [
     await server.sql(database, 'DROP TRIGGER lost ON feeds');
     t.equal((await post(`${url}/feed`, 'text')).status, 201);
   });
+
+t.test('a feed that is made while its name is closed is closed, too', async (t) => {
+  const url = await server.database();
+  const storage = await openPostgres({ url, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() });
+  const client = new Client(url);
+  await client.connect();
+  t.teardown(() => Promise.all([storage.close(), client.end()]));
+  // As whoever makes a feed, until its end.
+  await client.query(`BEGIN; SELECT pg_advisory_xact_lock_shared(${BLOCKS_LOCK});
+    INSERT INTO feeds (name, read_id, changed_at) VALUES ('feed', 'read-id', 0)`);
+  const closing = storage.records.add({ kind: 'name', key: name, value: '', at: 0 });
+  const waiting = 'SELECT FROM pg_locks WHERE NOT granted';
+  t.ok(await eventually(async () => (await client.query(waiting)).rowCount === 1));
+  await client.query('COMMIT');
+  t.equal(await closing, true);
+  t.match(await storage.feed(name), { isBlocked: true });
+});
