@@ -212,6 +212,21 @@ t.test('no two feeds share a read id, and one that only one feed stores is its o
   );
 });
 
+t.test(
+  'a read id that was kept for a feed that was not made goes to the one that waits for it',
+  async (t) => {
+    const index = new FeedIndex(SECRET);
+    const [unmade, storedReadId] = [feedName('unmade'), 'chosen' as ReadId];
+    t.equal(index.reserve(unmade, storedReadId), true);
+    const files = { storedReadId, settings: NO_SETTINGS, passwordHash: undefined };
+    const feed = new IndexedFeed(feedName('placed'), FOLDER, files);
+    index.add(feed);
+    t.not(feed.readId, storedReadId);
+    index.unreserve(unmade, storedReadId);
+    t.equal(feed.readId, storedReadId);
+  },
+);
+
 t.test('folder syncs asked for while one runs share the next', async (t) => {
   const dir = await dataFolder(t);
   const folders = new FolderSync();

@@ -436,6 +436,30 @@ t.test('a feed whose refused deletion cannot be taken back yet is not taken for 
   t.equal(await countOf(storage), 1);
 });
 
+t.test(
+  'a feed is not taken for gone if the data folder is away when its deletion has moved it',
+  async (t) => {
+    const computer = start(t);
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    await computer.until(makeFeed(storage));
+    const feed = toFeed((await storage.feed(name))!);
+    const { disk } = computer;
+    let isMoved = false;
+    computer.failing = {
+      test(call) {
+        // Away for the sync, and for the look whether it is away when it cannot be moved back.
+        disk.isAway = isMoved;
+        if (isMoved && call.startsWith('lstat')) isMoved = false;
+        isMoved ||= /^rename .*feed .*tmp-nfs-/.test(call);
+        return false;
+      },
+    };
+    const removal = computer.until(storage.write({ kind: 'delete', ...feed }));
+    await t.rejects(removal, { code: 'store_unavailable' });
+    t.ok(await storage.feed(name));
+  },
+);
+
 t.test('what the disk refuses takes no room', async (t) => {
   const computer = start(t);
   const storage = (await computer.until(openOn(computer, DATA, { maxFeeds: 1, maxBytes: 4 })))!;
