@@ -182,6 +182,10 @@ export function testExpiry(backend: Backend): void {
     t.match(await sweep(storage, name), { feed: { noteCount: 1, imageCount: 0, image: undefined } });
     t.same(await listed(storage), [young.id]);
     t.same(await dueAt(storage, Date.now() + 1.5 * DAY_MS), [name]);
+    const undated = { ...newNote('imported'), id: 'by hand' as NoteId, createdAt: Date.now() - 3 * DAY_MS };
+    const { target } = toFeed((await storage.feed(name))!);
+    await storage.write({ kind: 'import', name, target, notes: [undated], limits: NO_LIMITS });
+    t.same(await dueAt(storage), [name], 'a note that is imported with its date');
   });
 
   test('a feed keeps its newest notes', async (t, storage) => {
