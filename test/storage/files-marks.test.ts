@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { NoteIds } from '../../src/feeds/ids.ts';
+import { dateOfId, NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile } from '../../src/feeds/names.ts';
 import type { NoteMeta } from '../../src/feeds/note.ts';
 import { DurableWriter, FolderSync } from '../../src/storage/files/durable.ts';
@@ -125,6 +125,29 @@ t.test('a sweep before the expired notes are known takes no others in their plac
   const storage = await opened(t, dir, {}, { writer: new WriterThread(dir, undefined), watch: BLIND });
   await storage.write({ kind: 'sweep', name, target: OPEN });
   t.same(await listed(storage), kept);
+});
+
+t.test('an expired note is not there before it is known which notes have expired', async (t) => {
+  const dir = await dataFolder(t);
+  const [first, gone, last] = [
+    await place(dir, '{"title": "kept"}'),
+    await place(dir, `{${EXPIRES}}`),
+    await place(dir, '{"title": "kept"}'),
+  ];
+  const storage = await opened(t, dir, {}, { writer: new WriterThread(dir, undefined), watch: BLIND });
+  t.equal(await reads(storage).stat(name, noteFile(gone, 'md')), undefined);
+  const position = { createdAt: dateOfId(last)!, file: noteFile(last, 'md') };
+  t.match(await reads(storage).neighbours(name, position), { older: first });
+});
+
+t.test('a note of which somebody has just removed the expiry is not swept', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir, {}, { writer: new WriterThread(dir, undefined), watch: BLIND });
+  const note = newNote('kept', 'md', { tags: [], expires: Date.UTC(2020, 0) });
+  await post(storage, name, note);
+  await writeFile(join(dir, name, `.${note.id}.md.json`), '{}');
+  await storage.write({ kind: 'sweep', name, target: OPEN });
+  t.same(await listed(storage), [note.id]);
 });
 
 t.test('a key is found without reading the metadata files that have not changed', async (t) => {

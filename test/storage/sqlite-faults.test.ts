@@ -110,19 +110,24 @@ async function openedWithWriter(t: Test) {
   const threads: Worker[] = [];
   const noted = (thread: Worker) => threads.push(thread);
   process.on('worker', noted);
-  const storage = await opened(t, await dataFolder(t));
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
   process.off('worker', noted);
-  return { storage, writer: threads[0]! };
+  return { dir, storage, writer: threads[0]! };
 }
 
 t.test('what the writing thread did last may be unheard of when it dies', async (t) => {
-  const { storage, writer } = await openedWithWriter(t);
+  const { dir, storage, writer } = await openedWithWriter(t);
   const heard: boolean[] = [];
   storage.onFreshness?.((isFresh) => heard.push(isFresh));
   await post(storage, name, newNote('before'));
+  const unheard = new Database(databaseIn(dir));
+  unheard.exec("UPDATE feeds SET title = 'unheard of'");
+  unheard.close();
   await writer.terminate();
   await eventually(() => heard.length === 2);
   t.same(heard, [false, true]);
+  t.match(await storage.feedToPost(name), { title: 'unheard of' });
   t.same(await storage.feedToPost(name), await storage.feed(name));
   await post(storage, name, newNote('after'));
   t.equal((await storage.feed(name))?.noteCount, 2);
