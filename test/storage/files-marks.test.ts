@@ -187,6 +187,19 @@ t.test('what was not in `.marks` at a start comes into it', async (t) => {
   t.same(await storage.due(expires), [name]);
 });
 
+t.test('`.marks` that somebody has removed is written whole', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir, { marksLimits });
+  const postSome = async (which: string) => {
+    for (let n = 0; n < SOME; n += 1) await post(storage, name, keyed(`${which}${n}`));
+    t.ok(await eventually(async () => (await marksIn(dir)).includes(`/${which}1\n`)));
+  };
+  await postSome('before');
+  await rm(join(dir, name, '.marks'));
+  await postSome('after');
+  t.match(await marksIn(dir), '/before0\n');
+});
+
 t.test('`.marks` waits for notes whose files are there already', async (t) => {
   const dir = await dataFolder(t);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
