@@ -221,6 +221,13 @@ t.test('no write waits for somebody who reads for long, and then the log begins 
   reader.close();
   for (let i = 0; i < 15; i += 1) await post(storage, name, large());
   t.ok(logBytes() < 100 * MIB, `${logBytes()} bytes`);
+  const other = new Database(databaseIn(dir));
+  other.exec('BEGIN IMMEDIATE');
+  const posting = post(storage, name, newNote('after'));
+  await Promise.race([posting, wait(300)]);
+  other.exec('ROLLBACK');
+  other.close();
+  t.ok(await posting, 'and a lock is waited for as before');
 });
 
 t.test('the log stays short while what a large feed has left is cleared away', IN_SOAK, async (t) => {
