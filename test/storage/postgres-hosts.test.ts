@@ -1,10 +1,13 @@
 /** Several hosts in one URL, of which one takes writes. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { Client } from 'pg';
 import t from 'tap';
 import { databaseName } from '../../src/storage/postgres/connection-options.ts';
+import { Hosts } from '../../src/storage/postgres/hosts.ts';
 import { lookAtDatabase } from '../../src/storage/postgres/look.ts';
 import { MoveLock } from '../../src/storage/postgres/move-lock.ts';
+import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
@@ -27,6 +30,41 @@ t.test('hosts that are down, hang or only read are passed over', async (t) => {
   const storage = await opened(t, behind(`${NOTHING},${SILENT}`, url), { search: true });
   t.match(await post(storage, feedName('feed'), newNote('x')), { noteCount: 1 });
   t.match(await (await opened(t, url)).feed(feedName('feed')), { noteCount: 1 });
+});
+
+t.test('a connection that takes no writes is not kept', async (t) => {
+  const url = await server.database();
+  const storage = await opened(t, url);
+  const name = new URL(url).pathname.slice(1);
+  const setReadOnly = (value: string) =>
+    server.sql('postgres', `ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
+  const posting = () => post(storage, feedName('feed'), newNote('x'));
+  await setReadOnly('on');
+  await server.sql('postgres', 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+    name,
+  ]);
+  const isReadOnly = () =>
+    posting().then(
+      () => false,
+      ({ cause }) => cause?.code === '25006',
+    );
+  t.ok(await eventually(isReadOnly));
+  await setReadOnly('off');
+  t.ok(
+    await eventually(() =>
+      posting().then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+});
+
+t.test('a connection that was made before a newer timeline was seen is not used', (t) => {
+  const hosts = new Hosts([]);
+  hosts.learn(2);
+  t.throws(() => hosts.add(new Client(), 1), /another host/);
+  t.end();
 });
 
 t.test('what asks the hosts is no use of the database', async () => {
