@@ -380,3 +380,19 @@ t.test('what a crash left of a deleted feed goes at the next start, links are no
   t.ok(await eventually(async () => (await readdir(dir)).length === 2));
   t.same((await readdir(dir, { recursive: true })).sort(), ['.lock', 'kept', 'kept/a.md']);
 });
+
+t.test('what somebody has just placed is there before the watch has seen it', async (t) => {
+  const dir = await dataFolder(t);
+  const watch = { start: async () => {}, order: () => {}, close: async () => {} };
+  const storage = await opened(t, dir, {}, { writer: new WriterThread(dir, undefined), watch });
+  await mkdir(join(dir, name));
+  await writeFile(join(dir, name, 'by hand.md'), 'by hand');
+  const feed = await post(storage, name, newNote('posted'));
+  t.equal(feed.noteCount, 2, 'the folder is no new feed');
+  const note = newNote('imported');
+  const path = join(dir, name, `${note.id}.md`);
+  await writeFile(path, 'by hand');
+  const written = await storage.write({ kind: 'import', ...toFeed(feed), notes: [note], limits: NO_LIMITS });
+  t.same(written?.outcomes, ['skipped']);
+  t.equal(await readFile(path, 'utf8'), 'by hand');
+});
