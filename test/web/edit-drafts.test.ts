@@ -37,6 +37,53 @@ t.test('an edit that is saved before its draft is back shows the draft first', a
   t.equal(await first.inputValue('#edit-text'), 'Words');
 });
 
+t.test('an edit that is closed before its draft is back leaves it for the next one', async (t) => {
+  await post(`${url}/closed-early`, 'A note');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
+  await editFirst(page, 'closed-early');
+  await page.fill('#edit-text', 'Words');
+  t.ok(await isDrafted(page, 'Words'));
+  const other = await page.context().newPage();
+  await other.goto(url);
+  await other.evaluate(HOLD_DRAFTS);
+  await editFirst(page, 'closed-early');
+  await page.fill('#edit-text', 'Typed and not wanted');
+  await page.click('article [data-action=close]');
+  await page.waitForSelector('article .box', { state: 'detached' });
+  await other.evaluate('isHeld = false');
+  await page.click('article summary');
+  await page.click('article a.edit');
+  await restored(page);
+  t.equal(await page.inputValue('#edit-text'), 'Words');
+});
+
+t.test(
+  'an edit that is closed after Save was pressed, while its draft is looked for, saves nothing',
+  async (t) => {
+    const feed = new FeedClient(url, 'closed-saved');
+    await feed.post('A note');
+    const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
+    await page.goto(`${url}/closed-saved`);
+    await boxIsReady(page);
+    const other = await page.context().newPage();
+    await other.goto(url);
+    await other.evaluate(HOLD_DRAFTS);
+    await editFirst(page, 'closed-saved');
+    await page.fill('#edit-text', 'Words');
+    await page.click('article .primary');
+    const methods: string[] = [];
+    page.on('request', (request) => methods.push(request.method()));
+    await page.click('article [data-action=close]');
+    await page.waitForSelector('article .box', { state: 'detached' });
+    await other.evaluate('isHeld = false');
+    await page.click('article summary');
+    await page.click('article a.edit');
+    await page.waitForSelector('#edit-text:focus');
+    t.equal(await page.inputValue('#edit-text'), 'A note');
+    t.notOk(methods.includes('PUT'));
+  },
+);
+
 t.test('whoever writes before the draft of an edit was looked for goes on at the same place', async (t) => {
   const { first, second } = await twoWindows(t, browser, url, 'caret');
   await second.evaluate(HOLD_DRAFTS);
@@ -233,6 +280,55 @@ t.test('a picture and its alternative text are written anew, too', async (t) => 
     await page.click('#compose .primary');
     await page.waitForSelector('#toasts:has-text("Posted.")');
   }
+});
+
+t.test('a picture that cannot be written anew stays in the draft of its edit', async (t) => {
+  await post(`${url}/anew-refused`, 'Another');
+  const { json: note } = await post(`${url}/anew-refused`, PIXEL, { 'content-type': 'image/png' });
+  const { page } = await visit(t, browser);
+  await page.goto(note.url);
+  await page.click('article summary');
+  await page.click('article a.edit');
+  await page.setInputFiles('#edit-replacement', {
+    name: 'words.txt',
+    mimeType: 'text/plain',
+    buffer: Buffer.from('x'),
+  });
+  t.ok(await isDrafted(page, 'words.txt'));
+  await ask(note.url, { method: 'DELETE' });
+  await page.goto(`${url}/anew-refused`);
+  await page.click('#toasts :text("Write it anew")');
+  await page.waitForSelector('#compose .pictures .problem:has-text("words.txt")');
+  await settled(page);
+  t.match(await storage(page), 'words.txt');
+});
+
+/** New notes can have no draft in a page that has run this. */
+const NO_ROOM_FOR_NOTES = `{
+  const { put } = IDBObjectStore.prototype;
+  IDBObjectStore.prototype.put = function (...entry) {
+    if (entry[0].note === '') throw new DOMException('no room', 'QuotaExceededError');
+    return put.apply(this, entry);
+  };
+}`;
+
+t.test('what is written anew stays in the draft of its edit until the box has one', async (t) => {
+  const { json: note } = await post(`${url}/anew-kept`, 'As it was');
+  await post(`${url}/anew-kept`, 'Another');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block' });
+  await page.goto(note.url);
+  await page.click('article summary');
+  await page.click('article a.edit');
+  await page.fill('#edit-text', 'Half writ');
+  t.ok(await isDrafted(page, 'Half writ'));
+  await ask(note.url, { method: 'DELETE' });
+  await page.goto(`${url}/anew-kept`);
+  await boxIsReady(page);
+  await page.evaluate(NO_ROOM_FOR_NOTES);
+  await page.click('#toasts :text("Write it anew")');
+  await page.waitForSelector('#compose .error:has-text("keeps no drafts")');
+  await settled(page);
+  t.match(await storage(page), 'Half writ');
 });
 
 t.test('the draft of an edit of a note that the page does not show leads to it', async (t) => {
