@@ -130,6 +130,12 @@ t.test('a text is posted without https', async (t) => {
   await page.waitForSelector('#compose .error:has-text("cannot be reached")');
   t.equal(await page.inputValue('#note-text'), 'Second');
   await proxy.mend();
+  const other = await page.context().newPage();
+  await other.goto(`http://${INSECURE}:${proxy.port}/insecure`);
+  await other.focus('#note-text');
+  await other.fill('#note-text', 'Third');
+  await stored(other, 'Third');
+  t.equal(await other.inputValue('#note-text'), 'Third', 'each window has its own draft');
   await page.keyboard.press('Control+Enter');
   await says(t, page, /^Posted/);
   t.same(await textsOf(feed), ['Second', 'First']);
@@ -184,6 +190,8 @@ t.test('a text is posted where a proxy asks for a login', async (t) => {
   await isRouted(page);
   await write(page, 'Second');
   await page.waitForSelector('#waiting li:has-text("Second")');
+  await page.click('#waiting [data-action=send]');
+  await says(t, page, UNREACHED);
   await page.context().unroute(address);
   await page.click('#waiting [data-action=send]');
   await page.waitForSelector('article:has-text("Second")');
@@ -301,9 +309,14 @@ t.test('a picture that somebody else added meanwhile is not taken for the one th
   await page.focus('#edit-text');
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('article .error:has-text("cannot be reached")');
+  // Of another note, as large as mine.
+  const another = new FormData();
+  another.append('text', new Blob(['Another\n\n![](large.png)'], { type: 'text/markdown' }), 'note.md');
+  another.append('file', new Blob([picture('png', 300_000, 1)], { type: 'image/png' }), 'large.png');
+  t.equal((await ask(`${service.url}/${feed.name}`, { method: 'POST', body: another })).status, 201);
   const theirs = new FormData();
   theirs.append('text', new Blob(['First\n\n![](theirs.png)'], { type: 'text/markdown' }), 'note.md');
-  theirs.append('file', new Blob([picture('png', 1_000)], { type: 'image/png' }), 'theirs.png');
+  theirs.append('file', new Blob([picture('png', 1_000)], { type: 'image/png' }), 'large.png');
   const { status } = await ask(`${service.url}/${feed.name}/${id}`, { method: 'PUT', body: theirs });
   t.equal(status, 200);
   await proxy.mend();
@@ -314,21 +327,29 @@ t.test('a picture that somebody else added meanwhile is not taken for the one th
 });
 
 t.test('an edit of a note that is gone is posted as a new one', async (t) => {
-  const { page, proxy, feed } = await walk(t, 'edit-posted');
-  const { id } = (await feed.list()).json.notes[0];
-  await choose(page, 'First', 'edit');
-  await page.fill('#edit-text', 'Mine');
-  await feed.send('DELETE', `/notes/${id}`);
-  await page.click('article .primary');
-  await page.waitForSelector('.meanwhile.deleted:focus');
-  proxy.cutIn('answer', `POST /${feed.name} `);
-  await page.click('[data-action=repost]');
-  await page.waitForSelector('article .error:has-text("cannot be reached")');
-  t.equal(await page.inputValue('#edit-text'), 'Mine');
-  await proxy.mend();
-  await page.click('[data-action=repost]');
-  await page.waitForURL(/\/edit-posted\/./);
-  t.same(await textsOf(feed), ['Mine']);
+  for (const isChanged of [false, true]) {
+    const { page, proxy, feed, address } = await walk(t, `edit-posted-${isChanged}`);
+    const { id } = (await feed.list()).json.notes[0];
+    await choose(page, 'First', 'edit');
+    await page.fill('#edit-text', 'Mine');
+    await feed.send('DELETE', `/notes/${id}`);
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.deleted:focus');
+    proxy.cutIn('answer', `POST /${feed.name} `);
+    await page.click('[data-action=repost]');
+    await page.waitForSelector('article .error:has-text("cannot be reached")');
+    t.equal(await page.inputValue('#edit-text'), 'Mine');
+    await proxy.mend();
+    if (isChanged) {
+      await page.fill('#edit-text', 'Mine and more');
+      await page.click('[data-action=repost]');
+      await page.waitForSelector('article .error:has-text("is stored already")');
+      t.same(await textsOf(feed), ['Mine']);
+    }
+    await page.click('[data-action=repost]');
+    await page.waitForURL((url) => url.href.startsWith(`${address}/`));
+    t.same(await textsOf(feed), isChanged ? ['Mine and more', 'Mine'] : ['Mine']);
+  }
 });
 
 t.test('a note is deleted', async (t) => {
