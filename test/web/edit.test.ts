@@ -12,6 +12,7 @@ import {
   startBrowser,
   visit,
 } from '../support/browser.ts';
+import { storage } from '../support/drafts.ts';
 import { eventually } from '../support/eventually.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
@@ -91,7 +92,16 @@ t.test('on its own page, a picture gets another alternative text and is replaced
   await edit(page, '');
   await page.fill('#edit-alt', 'new');
   await page.setInputFiles('#edit-replacement', { ...FILE, buffer: other });
+  const held = Promise.withResolvers<void>();
+  await page.route(`**/notes/${note.id}`, async (route) => {
+    await held.promise;
+    await route.fallback();
+  });
+  await isRouted(page);
   await page.click('article .primary');
+  await page.waitForSelector('article .sending progress');
+  t.ok(await page.isDisabled('#edit-replacement'));
+  held.resolve();
   await page.waitForSelector('article img[alt="new"]');
   t.ok((await ask(note.file_url)).bytes.equals(other));
   await edit(page, '');
@@ -154,6 +164,7 @@ t.test(
     await settled(page);
     t.equal(await page.inputValue('#note-text'), '');
     t.equal((await ask(`${url}/api/v1/feeds/prepared/notes/${note.id}`)).json.content, 'Before', 'not saved');
+    t.ok(await eventually(async () => !(await storage(page)).includes('Mine')), 'nor is it a draft');
   },
 );
 
