@@ -20,6 +20,9 @@ const allIn = (database: string, store: string) => `new Promise((done) => {
 /** All drafts. */
 export const ALL_DRAFTS = allIn('drafts', 'drafts');
 
+/** The pictures of all drafts. */
+export const ALL_FILES = allIn('drafts', 'files');
+
 /** All posts that wait. */
 export const ALL_WAITING = allIn('outbox', 'posts');
 

@@ -10,6 +10,7 @@ import {
   startBrowser,
   visit,
 } from '../support/browser.ts';
+import { ALL_FILES } from '../support/browser-storage.ts';
 import { HOLD_DRAFTS, isKept, restored, storage, textOf, twoWindows, write } from '../support/drafts.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
@@ -124,15 +125,30 @@ t.test(
   },
 );
 
+t.test('of the drafts of windows that are closed, the latest comes back first', async (t) => {
+  const { first, second, open } = await twoWindows(t, browser, url, 'both-closed');
+  await write(second, 'Earlier');
+  await write(first, 'Later');
+  for (const page of [first, second]) await page.close();
+  const third = await open();
+  await third.goto(`${url}/both-closed`);
+  await restored(third);
+  t.equal(await textOf(third), 'Later');
+});
+
 t.test('the draft of the version that kept one for each feed is taken once', async (t) => {
-  await post(`${url}/older`, 'A note');
+  const { json: note } = await post(`${url}/older`, 'A note');
   const { page: first } = await visit(t, browser);
   await first.goto(`${url}/older`);
   await first.waitForLoadState('networkidle');
-  await first.evaluate(
-    "localStorage.setItem(document.querySelector('#compose').dataset.draft, JSON.stringify({text: 'Kept', tags: 'x'}))",
-  );
-  await first.reload();
+  const key = await first.getAttribute('#compose', 'data-draft');
+  await first.goto(note.url);
+  await first.evaluate(`localStorage.setItem('${key}', JSON.stringify({text: 'Kept', tags: 'x'}))`);
+  await first.click('article summary');
+  await first.click('article a.edit');
+  await first.waitForSelector('#edit-text:focus');
+  t.equal(await first.inputValue('#edit-text'), 'A note', 'it is of no edit');
+  await first.goto(`${url}/older`);
   await restored(first);
   t.equal(await textOf(first), 'Kept');
   t.equal(
@@ -264,6 +280,29 @@ t.test('whoever goes back to the page has the draft once', async (t) => {
   await first.goBack();
   await restored(first);
   t.equal(await textOf(first), 'Begun');
+});
+
+t.test('a picture stays in the browser no longer than it is in a draft', async (t) => {
+  const { page } = await visit(t, browser, { says: 'yes' });
+  await new FeedClient(url, 'pictures-go').post('x', { 'x-feed-password': 'open' });
+  await page.goto(`${url}/pictures-go`);
+  await page.fill('#password', 'open');
+  await page.click('button.primary');
+  await boxIsReady(page);
+  const files = () => page.evaluate<number>(`${ALL_FILES}.then(({ length }) => length)`);
+  const before = await files();
+  const picture = { mimeType: 'image/png', buffer: PIXEL };
+  await page.setInputFiles('.pictures input', [
+    { name: 'a.png', ...picture },
+    { name: 'b.png', ...picture },
+  ]);
+  t.ok(await eventually(async () => (await files()) === before + 2));
+  await page.click('.attachments li:nth-child(2) [data-action=remove]');
+  t.ok(await eventually(async () => (await files()) === before + 1));
+  await page.goto(`${url}/pictures-go/settings`);
+  await page.click('text=Lock in this browser');
+  await page.waitForSelector('text=This feed is locked');
+  t.equal(await files(), before);
 });
 
 t.test('a lock, the deletion of the feed and logging out delete drafts', async (t) => {
