@@ -1,11 +1,13 @@
 /** The service as an app of Chromium: what was read can be read without a network, and what of it is forgotten. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import t from 'tap';
 import { boxIsReady, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { keptIn, read, textsOf, write } from '../support/offline.ts';
-import { PIXEL } from '../support/pictures.ts';
+import { PIXEL, picture } from '../support/pictures.ts';
 import { ask, start } from '../support/service.ts';
 
 const browser = await startBrowser(t);
@@ -87,6 +89,137 @@ t.test('a note that is gone is forgotten', async (t) => {
   t.ok(await eventually(async () => (await keptIn(page, 'pages')) === 0));
   await page.context().setOffline(true);
   await t.rejects(page.goto(note.url));
+});
+
+t.test('a page that the service refuses now is forgotten', async (t) => {
+  const locked = await start(t, { SERVICE_PASSWORD: 'let us in' });
+  const inside = new FeedClient(locked.url, 'inside', { authorization: 'Bearer let us in' });
+  await inside.post('A note');
+  await new FeedClient(url, 'unlocked', { 'x-feed-password': 'of the feed' }).post('A note');
+  for (const [way, address, password] of [
+    [`${locked.url}/login?next=/inside`, `${locked.url}/inside`, 'let us in'],
+    [`${url}/unlocked`, `${url}/unlocked`, 'of the feed'],
+  ] as const) {
+    const { page } = await visit(t, browser);
+    await page.goto(way);
+    await page.fill('#password', password);
+    await page.press('#password', 'Enter');
+    await page.waitForSelector('article');
+    await read(page, address);
+    await page.context().clearCookies();
+    await page.goto(address);
+    await page.waitForSelector('#password');
+    t.ok(await eventually(async () => (await keptIn(page, 'pages')) === 0), address);
+  }
+});
+
+t.test('a page that is stored late does not come back after it was forgotten', async (t) => {
+  const feed = new FeedClient(url, 'offline-late');
+  const { json: note } = await feed.post('Soon gone');
+  const { page } = await visit(t, browser);
+  await read(page, `${url}/offline-late`);
+  const [worker] = page.context().serviceWorkers();
+  await worker!.evaluate(`{
+    const { put } = Cache.prototype;
+    globalThis.held = Promise.withResolvers();
+    globalThis.puts = [];
+    Cache.prototype.put = function (...entry) {
+      // Pages wait for what is stored again of their scripts.
+      if (!entry[1].headers.get('Content-Type').startsWith('text/html')) return put.apply(this, entry);
+      const done = held.promise.then(() => put.apply(this, entry));
+      puts.push(done);
+      return done;
+    };
+  }`);
+  await page.goto(note.url);
+  t.ok(await eventually(() => worker!.evaluate<boolean>('puts.length > 0')));
+  await feed.send('DELETE', `/notes/${note.id}`);
+  await page.goto(note.url);
+  await page.waitForSelector('h1:has-text("Not here")');
+  await worker!.evaluate('held.resolve(), Promise.all(puts).then(() => undefined)');
+  t.ok(await eventually(async () => (await keptIn(page, 'pages')) === 1));
+  await page.context().setOffline(true);
+  await t.rejects(page.goto(note.url));
+});
+
+t.test('a note is not edited as it was when it was kept', async (t) => {
+  const { json: note } = await new FeedClient(url, 'offline-edit').post('A note');
+  const { page } = await visit(t, browser);
+  await read(page, `${url}/offline-edit`);
+  await page.goto(note.url);
+  t.ok(await eventually(async () => (await keptIn(page, 'pages')) === 2));
+  await page.context().setOffline(true);
+  await page.goto(`${url}/offline-edit`);
+  await page.click('article summary');
+  await page.click('article a.edit');
+  await page.waitForSelector('.toast:has-text("cannot be read now")');
+});
+
+t.test('deleting a feed forgets what was kept of it', async (t) => {
+  await new FeedClient(url, 'offline-deleted').post('Words');
+  await new FeedClient(url, 'offline-stays').post('Words');
+  const { page } = await visit(t, browser);
+  for (const [number, name] of ['offline-stays', 'offline-deleted'].entries()) {
+    await read(page, `${url}/${name}`);
+    t.ok(await eventually(async () => (await keptIn(page, 'pages')) === number + 1));
+  }
+  await page.goto(`${url}/offline-deleted/settings`);
+  await page.fill('form[action$="/delete"] input', 'offline-deleted');
+  await page.click('form[action$="/delete"] button');
+  await page.waitForURL(`${url}/`);
+  await page.waitForLoadState('networkidle');
+  const isOne = async () => (await keptIn(page, 'pages')) === 1;
+  t.ok(await eventually(isOne), 'nor is the page kept that says so');
+  await page.context().setOffline(true);
+  await page.goto(`${url}/offline-stays`);
+  await t.rejects(page.goto(`${url}/offline-deleted`));
+});
+
+t.test('of pages the last 60 are kept, and of pictures none that is larger than 4 MiB', async (t) => {
+  const feed = new FeedClient(url, 'offline-limits');
+  const most = 4 * 1024 * 1024;
+  const { page } = await visit(t, browser);
+  await feed.post(picture('png', most + 1), { 'content-type': 'image/png' });
+  await read(page, `${url}/offline-limits`);
+  await page.waitForLoadState('networkidle');
+  await page.evaluate(`caches.keys().then(async (names) => {
+    const cache = await caches.open(names.find((name) => name.startsWith('note-feed-pages')));
+    for (let n = 0; n < 60; n += 1) await cache.put('/kept/' + n, new Response(''));
+  })`);
+  await feed.post(picture('png', most), { 'content-type': 'image/png' });
+  await page.goto(`${url}/offline-limits`);
+  t.ok(await eventually(async () => (await page.evaluate<number[]>(KEPT_SIZES)).includes(most)));
+  t.same(await page.evaluate(KEPT_SIZES), [most]);
+  t.ok(await eventually(async () => (await keptIn(page, 'pages')) === 60));
+  await page.context().setOffline(true);
+  await page.goto(`${url}/offline-limits`);
+});
+
+/** How many bytes each picture has that is kept. */
+const KEPT_SIZES = `caches.keys().then(async (names) => {
+  const cache = await caches.open(names.find((name) => name.startsWith('note-feed-pictures')));
+  return Promise.all((await cache.matchAll()).map(async (answer) => (await answer.blob()).size));
+})`;
+
+t.test('what was read can be read while a proxy cannot reach the service', async (t) => {
+  const service = await start(t);
+  const network = await CutProxy.start(t, service.port);
+  await new FeedClient(service.url, 'bad-gateway').post('Words');
+  const { page } = await visit(t, browser);
+  await read(page, `${network.url}/bad-gateway`);
+  for (const status of [502, 503, 504]) {
+    await network.cut();
+    const proxy = createServer((_, answer) => answer.writeHead(status).end('Bad gateway'));
+    t.teardown(() => proxy.close());
+    proxy.listen(network.port, '127.0.0.1');
+    await once(proxy, 'listening');
+    await page.goto(`${network.url}/bad-gateway`);
+    t.match(await page.textContent('article'), 'Words');
+    t.ok(await page.isVisible('.offline'), `${status}`);
+    proxy.closeAllConnections();
+    proxy.close();
+    await once(proxy, 'close');
+  }
 });
 
 t.test('pages work though the browser cannot open what it keeps of them', async (t) => {
@@ -175,7 +308,8 @@ t.test('logging out and locking a feed forget what was kept', async (t) => {
   await unlock();
   t.ok(await page.isHidden('#waiting'), 'nothing waits');
   await postLater();
-  await page.goto(`${proxy.url}/logout`);
+  await page.click('.visitor button');
+  await page.waitForURL(`${proxy.url}/logout`);
   await page.click('button.primary');
   await page.waitForURL(/\/login/);
   t.ok(await eventually(async () => (await keptIn(page, 'pages')) + (await keptIn(page, 'pictures')) === 0));
