@@ -7,6 +7,7 @@ import { Browser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { answerIn, OAuthClient } from '../support/oauth-client.ts';
+import { NoteStream } from '../support/note-stream.ts';
 import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
 import { ask, type Reply, start } from '../support/service.ts';
 import { zipOf } from '../support/zips.ts';
@@ -180,11 +181,19 @@ t.test('readers see who posted as long as the feed shows it', async (t) => {
     [`/r/${readId}/feed.xml`, /<dc:creator>Anna Þ\.<\/dc:creator>/],
     [`/r/${readId}/feed.json`, /"authors":\[\{"name":"Anna Þ\."\}\]/],
     [`/api/v1/read/${readId}/notes`, /"sender":"Anna Þ\."/],
+    [`/api/v1/read/${readId}/notes/${id}`, /"sender":"Anna Þ\."/],
     [`/r/${readId}`, /by <bdi>Anna Þ\.<\/bdi>/],
     [`/r/${readId}/${id}`, /by <bdi>Anna Þ\.<\/bdi>/],
   ];
+  const senderTold = async () => {
+    const stream = await NoteStream.open(t, `${url}/r/${readId}/events?notes=1&since=0`);
+    t.ok(await stream.hears(1, 'note'));
+    stream.close();
+    return stream.events[0]!.note.sender;
+  };
   const settings = '/curlew/settings';
   t.match((await browser.visit(settings)).text, /name="show_sender" value="1" checked/);
+  t.equal(await senderTold(), 'Anna Þ.');
   for (const [path, shown] of PLACES) t.match((await ask(url + path)).text, shown, path);
   // As a browser sends a box that is not ticked.
   await browser.submit('/curlew/details', { title: 'Hidden', description: '', show_sender: '0' });
@@ -194,6 +203,7 @@ t.test('readers see who posted as long as the feed shows it', async (t) => {
     t.equal(status, 200, path);
     t.notMatch(text, /Anna/, path);
   }
+  t.equal(await senderTold(), undefined);
   t.match(
     (await browser.fetch('/api/v1/feeds/curlew/notes')).text,
     /"sender":"Anna Þ\."/,
