@@ -1,6 +1,7 @@
 /** What a supervisor does when its processes do not start, die, or do not end; they are a service that does nothing. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -148,6 +149,42 @@ t.test('a restart whose new process cannot start keeps the old ones', async (t) 
   child.kill();
   t.strictSame(await exit, { code: 0, signal: null });
   t.equal((await says('stopped')).length, 5);
+});
+
+t.test('an old process that ends while a restart fails is replaced', async (t) => {
+  const file = join(t.testdir({ fake: '' }), 'fake');
+  const { child, lines, exit, says } = start(t, { FAKE_FILE: file });
+  const [first] = (await says('started', 3)).filter(({ pid }) => pid !== undefined);
+  await writeFile(file, 'no start later');
+  child.kill('SIGHUP');
+  await says('starting', 4);
+  process.kill(Number(first!.pid), 'SIGKILL');
+  t.ok(await eventually(() => !existsSync(`/proc/${first!.pid}`)));
+  await writeFile(file, '');
+  t.equal((await says('started', 4)).length, 4);
+  t.equal(lines.filter(({ msg }) => msg === 'a process ended').length, 0, 'before the other one ends, too');
+  child.kill();
+  t.strictSame(await exit, { code: 0, signal: null });
+});
+
+t.test('what is asked of a supervisor while it restarts is done after that', async (t) => {
+  const { child, exit, says } = start(t, { FAKE: 'slow stop' });
+  await says('started', 3);
+  child.kill('SIGHUP');
+  await says('restarting');
+  child.kill('SIGHUP');
+  t.equal((await says('restarted', 2)).length, 2);
+  child.kill();
+  t.strictSame(await exit, { code: 0, signal: null });
+});
+
+t.test('settings may be in files', async (t) => {
+  const dir = t.testdir({ port: '0', processes: '2' });
+  const inFiles = { PORT_FILE: join(dir, 'port'), SERVICE_PROCESSES_FILE: join(dir, 'processes') };
+  const { child, exit, says } = start(t, { PORT: '', SERVICE_PROCESSES: '', ...inFiles });
+  t.equal((await says('started', 3)).length, 3);
+  child.kill();
+  t.strictSame(await exit, { code: 0, signal: null });
 });
 
 t.test('a process that is told to end alone is replaced', async (t) => {
