@@ -13,7 +13,8 @@ import {
   startBrowser,
   visit,
 } from '../support/browser.ts';
-import { emptyBox } from '../support/drafts.ts';
+import { emptyBox, storage } from '../support/drafts.ts';
+import { eventually } from '../support/eventually.ts';
 import { EXIF_MARK, exif, jpegWith } from '../support/exif.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
@@ -122,6 +123,19 @@ t.test('a first note is posted with pasted and dropped pictures, title and tags'
   t.equal(await textOf(page), '', 'what was posted is no draft');
 });
 
+t.test('a text that is copied with a picture of it is pasted as a text', async (t) => {
+  await page.goto(`${url}/new-feed`);
+  await boxIsReady(page);
+  const isLeft = await page.evaluate<boolean>(`(() => {
+    const transfer = new DataTransfer();
+    transfer.setData('text/plain', 'Words');
+    transfer.items.add(new File(['x'], 'words.png', { type: 'image/png' }));
+    const options = { bubbles: true, cancelable: true, clipboardData: transfer };
+    return document.querySelector('#note-text').dispatchEvent(new ClipboardEvent('paste', options));
+  })()`);
+  t.ok(isLeft, 'the browser pastes it');
+});
+
 t.test('a picture without words is posted as a picture', async (t) => {
   await page.goto(`${url}/new-feed`);
   await boxIsReady(page);
@@ -171,6 +185,8 @@ t.test('rules are said when they are broken, and Post goes to what breaks one', 
   await page.waitForSelector('#note-pictures-problem:has-text("a picture must be a PNG, JPEG, GIF or WebP")');
   await page.fill('.attachments li:nth-child(1) input', 'x'.repeat(501));
   t.match(await page.textContent('.attachments li:nth-child(1) .problem'), 'at most 500 characters');
+  await page.click('#compose .primary');
+  t.ok(await page.evaluate("document.activeElement.matches('.alt')"));
   await page.fill('.attachments li:nth-child(1) input', 'Kept');
   for (let left = 9; left > 0; left -= 1)
     await page.click('.attachments li:nth-child(1) [data-action=remove]');
@@ -317,6 +333,25 @@ t.test('a note with pictures is written, ordered and posted with the keyboard al
   t.match(text, { tags: ['keys'], content: /^By keys\n\n!\[\]\(\S+\)\n\n!\[The second\]\(\S+\)$/ });
 });
 
+t.test('pictures are ordered by dragging, and their draft with them', async (t) => {
+  const { page } = await visit(t, browser);
+  await page.goto(`${url}/lined`);
+  await boxIsReady(page);
+  const picture = { mimeType: 'image/png', buffer: PIXEL };
+  await page.setInputFiles('.pictures input[type=file]', [
+    { name: 'a.png', ...picture },
+    { name: 'b.png', ...picture },
+  ]);
+  await page.waitForSelector('.attachments li:nth-child(2)');
+  t.ok(await eventually(async () => /"a\.png".*"b\.png"/.test(await storage(page))));
+  const first = page.locator('.attachments li:nth-child(1)');
+  await page.dragAndDrop('.attachments li:nth-child(2) .file', '.attachments li:nth-child(1) .file', {
+    targetPosition: { x: 2, y: 2 },
+  });
+  t.match(await first.textContent(), 'b.png');
+  t.ok(await eventually(async () => /"b\.png".*"a\.png"/.test(await storage(page))));
+});
+
 t.test('a file that is dropped where no box is opens nothing', async (t) => {
   const [note] = await notesOf('lined');
   await page.goto(`${url}/lined?tag=keys`);
@@ -365,6 +400,21 @@ t.test('a large picture is shrunk upright, and a position is pointed out and rem
   t.ok(size[0]! < size[1]!, 'the camera was on its side');
   t.notMatch((await bytesOf('small.jpg')).toString('latin1'), 'Exif');
   t.ok((await bytesOf('moving.gif')).equals(gif), 'a GIF is sent as it is');
+});
+
+t.test('a large picture in place of another one keeps its type', async (t) => {
+  const { json: note } = await post(`${url}/retyped`, PIXEL, { 'content-type': 'image/png' });
+  await page.goto(note.url);
+  await page.click('article summary');
+  await page.click('article a.edit');
+  const buffer = await noise(page, 600, 600, 'image/png');
+  await page.setInputFiles('#edit-replacement', { name: 'noise.png', mimeType: 'image/png', buffer });
+  await page.waitForSelector('#replacement-notice:has-text("Shrunk from")');
+  await page.click('article .primary');
+  await page.waitForSelector('article .box', { state: 'detached' });
+  const [{ type, size }] = await notesOf('retyped');
+  t.equal(type, 'image/png');
+  t.ok(size <= 30_000 && size > PIXEL.length, `${size}`);
 });
 
 /** Holds up the drawing of pictures until `held` is resolved. */
@@ -454,6 +504,40 @@ t.test('a picture that is refused after Post was pressed stops the post once', a
   t.equal((await notesOf('refused-late')).length, 1 + 1 + 10);
 });
 
+t.test('a picture that is added after Post was pressed is posted, too', async (t) => {
+  const { page } = await visit(t, browser);
+  await post(`${url}/added-late`, 'A note');
+  await page.goto(`${url}/added-late`);
+  await boxIsReady(page);
+  await page.fill('#note-text', 'Words');
+  const buffer = await noise(page, 400, 300, 'image/jpeg');
+  await page.evaluate(HOLD_DRAWING);
+  const add = (name: string) =>
+    page.setInputFiles('.pictures input[type=file]', { name, mimeType: 'image/jpeg', buffer });
+  await add('first.jpg');
+  await page.focus('#note-text');
+  await page.keyboard.press('Control+Enter');
+  await add('second.jpg');
+  await page.evaluate('held.resolve()');
+  await posted(page);
+  t.equal((await notesOf('added-late')).length, 1 + 1 + 2);
+});
+
+t.test('a picture that is too large by a byte is refused', async (t) => {
+  const limited = await start(t, { SERVICE_MAX_IMAGE_BYTES: '1000' });
+  const { page } = await visit(t, browser);
+  await page.goto(`${limited.url}/limited`);
+  await boxIsReady(page);
+  const gif = (size: number) => ({
+    name: `${size}.gif`,
+    mimeType: 'image/gif',
+    buffer: Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(size - 6)]),
+  });
+  await page.setInputFiles('.pictures input[type=file]', [gif(1_001), gif(1_000)]);
+  await page.waitForSelector('#note-pictures-problem:has-text("1001.gif has 1 KB")');
+  t.same(await page.locator('.attachments .file').allTextContents(), ['1000.gif · 1 KB']);
+});
+
 t.test('pictures that are discarded while they are prepared stop no post', async (t) => {
   const { page } = await visit(t, browser);
   await post(`${url}/discarded-early`, 'A note');
@@ -491,7 +575,15 @@ t.test('an animated picture is not made a still one to remove its position', asy
   await boxIsReady(page);
   const frames = Buffer.alloc(8);
   frames.writeUInt32BE(1);
-  const chunks = [pngChunk('acTL', frames), pngChunk('eXIf', exif({ position: true }))];
+  const frame = Buffer.alloc(26);
+  for (const side of [4, 8]) frame.writeUInt32BE(1, side);
+  // Larger than what is shrunk.
+  const chunks = [
+    pngChunk('acTL', frames),
+    pngChunk('eXIf', exif({ position: true })),
+    pngChunk('teSt', Buffer.alloc(30_000)),
+    pngChunk('fcTL', frame),
+  ];
   const buffer = Buffer.concat([PIXEL.subarray(0, 33), ...chunks, PIXEL.subarray(33)]);
   const file = { name: 'moving.png', mimeType: 'image/png', buffer };
   await page.setInputFiles('.pictures input[type=file]', file);
@@ -523,6 +615,12 @@ t.test('nothing is typed into or added to a note that is being sent', async (t) 
   await post(`${url}/held`, 'Before', { 'x-note-tags': 'known' });
   await page.goto(`${url}/held`);
   await boxIsReady(page);
+  await page.setInputFiles('.pictures input[type=file]', {
+    name: 'dot.png',
+    mimeType: 'image/png',
+    buffer: PIXEL,
+  });
+  await page.waitForSelector('.attachments li');
   await page.fill('#note-text', 'First');
   await page.focus('#note-tags');
   await page.waitForSelector('#note-known-tags li');
@@ -532,8 +630,13 @@ t.test('nothing is typed into or added to a note that is being sent', async (t) 
     await route.fallback();
   });
   await isRouted(page);
+  let posts = 0;
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && request.url() === `${url}/held`) posts += 1;
+  });
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('#compose .sending progress');
+  await page.keyboard.press('Control+Enter');
   await page.click('#note-known-tags li');
   t.equal(await page.inputValue('#note-tags'), '');
   await page.focus('#note-text');
@@ -546,12 +649,18 @@ t.test('nothing is typed into or added to a note that is being sent', async (t) 
     await page.waitForSelector('#toasts .toast:has-text("Add the picture again")');
     await page.evaluate("document.querySelector('#toasts').replaceChildren()");
   }
-  t.equal(await page.locator('.attachments li').count(), 0);
+  await page.focus('.attachments .alt');
+  await page.keyboard.type('A dot');
+  t.equal(await page.inputValue('.attachments .alt'), '');
+  await page.click('.attachments [data-action=remove]');
+  await page.waitForSelector('#toasts .toast:has-text("The note is being sent.")');
+  t.equal(await page.locator('.attachments li').count(), 1);
   held.resolve();
   await page.waitForSelector('article:has-text("First")');
   await page.waitForSelector('#note-text:focus');
   await page.keyboard.type('Second');
   t.equal(await page.inputValue('#note-text'), 'Second');
+  t.equal(posts, 1);
 });
 
 t.test('pictures that are off are explained', async (t) => {
