@@ -25,6 +25,16 @@ t.test('the client with the most loses what it has held for longest, until there
   t.same(ended, ['first', 'second', 'newer']);
 });
 
+t.test('an answer counts until its last reader has it', async (t) => {
+  const memory = new AnswerMemory(4 * KIB);
+  const { ended, reader } = readers();
+  const [shared, quick] = [new ArrayBuffer(4 * KIB), reader('quick')];
+  for (const one of [quick, reader('slow')]) memory.hold(shared, one);
+  memory.release(shared, quick);
+  memory.hold(new ArrayBuffer(KIB), reader('new'));
+  t.same(ended, ['slow']);
+});
+
 t.test('room is made again and again', async (t) => {
   const memory = new AnswerMemory(10 * KIB);
   const { ended, reader } = readers();
