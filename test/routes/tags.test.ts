@@ -77,8 +77,11 @@ t.test('what somebody wrote by hand in other forms is found as well', async (t) 
   const links = [...(await ask(page)).text.matchAll(/href="(\?tag=[^"]*)"/g)].map(([, link]) => link);
   t.equal(links.length, STORED.length);
   for (const link of links) t.match((await ask(page + link)).text, 'Old');
-  const { tags } = (await ask(`${url}/api/v1/read/${readId}/tags?q=NEW`)).json;
-  t.same(tags, [{ tag: 'news', count: 1 }]);
+  const all = `${url}/api/v1/read/${readId}/tags`;
+  const found = await ask(`${all}?q=NEW`);
+  t.same(found.json.tags, [{ tag: 'news', count: 1 }]);
+  t.equal(found.headers.get('x-robots-tag'), 'noindex');
+  t.equal((await ask(all)).headers.get('x-robots-tag'), null);
   t.ok(await eventually(async () => (await client.get('/notes?q=old&tag=News')).json.notes?.length === 1));
 });
 
