@@ -249,6 +249,12 @@ const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, W
     undefined,
   ],
   ['a key that has expired', keyed('b'), { note: holder({ hash: 'a' }, NOW) }, undefined],
+  [
+    'a key that has expired, in a full feed',
+    keyed('b', { texts: 2, images: 1 }),
+    { note: holder({ hash: 'a' }, NOW) },
+    undefined,
+  ],
   ['another type by key', { ...keyed('b'), replaces: true }, { note: note('png') }, 'unsupported_type'],
   ['an edit of what has expired', replacing('md'), { note: holder(undefined, NOW) }, 'nothing'],
   [
@@ -282,6 +288,8 @@ const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, W
     { note: note() },
     'changed',
   ],
+  ['settings for a feed of as many notes', { ...configuring({ title: 'x' }), maxNotes: 3 }, {}, undefined],
+  ['settings for a feed of fewer', { ...configuring({ title: 'x' }), maxNotes: 2 }, {}, 'changed'],
   ['settings that were read', { ...configuring({ title: 'x' }), ifMatch: [feedEtag(FEED)] }, {}, undefined],
   [
     'settings of another version',
@@ -334,9 +342,16 @@ t.test('what is decided is the feed afterwards', async (t) => {
   t.same(described({ title: '' }), { ...meta, title: undefined, edited: NOW });
   t.same(described({ tags: [] }), { ...meta, tags: [], edited: NOW });
   t.same(described({ title: 'U', alt: 'B' }), { ...meta, title: 'U', alt: 'B', edited: NOW });
+  t.same(described({ alt: 'B' }), { ...meta, alt: 'B', edited: NOW });
   t.same(described({ title: 'T', tags: ['a'], expires: 5 }), { ...meta, expires: 5 }, 'no edit');
   t.equal(effects(replacing('md'), { note: note() }).edit?.after?.meta.edited, NOW);
   t.equal(effects(posting([text()])).added[0]?.meta.edited, undefined);
+  const pixels = { width: 4, height: 3, bytes: 9 };
+  const turned = (command: Replace) => effects(command, { note: note('png', { tags: [], pixels }) }).note;
+  t.equal(turned(replacing('png'))?.meta.pixels, undefined, 'those of the old picture go');
+  t.same(turned({ ...replacing('png'), pixels: { ...pixels, width: 3 } })?.meta.pixels?.width, 3);
+  const later = effects(replacing('md'), { note: { ...note(), modifiedAt: NOW } });
+  t.equal(later.note?.modifiedAt, NOW + 1, 'never the same time as before');
 });
 
 t.test('a picture that comes with a text says with which', async (t) => {
@@ -384,6 +399,9 @@ t.test('what a key means', async (t) => {
     edit: { before: expired, after: undefined },
   });
   t.equal(taken.note, undefined, 'a text is as it was sent');
+  const image = 'one.png' as NoteFile;
+  const old = note('png', { tags: [], key: 'k', expires: NOW });
+  t.equal((outcome(keyed('a'), { note: old, feed: { ...FEED, image } }) as Effects).feed.image, undefined);
   const shot = outcome(posting([picture()])) as Effects;
   t.match(shot.note, { id: shot.added[0]!.id, modifiedAt: NOW });
 });
@@ -497,6 +515,11 @@ t.test('bytes are counted, and limited in a feed and in the instance', async (t)
   );
   t.equal(counted(outcome(replacing('md'), { note: note() })), 9 - 2 + 9, 'other bytes in place of those');
   t.equal(outcome(replacing('md', [], { ...NO_LIMITS, bytes: 15 }), { note: note() }), 'byte_limit');
+  const withPicture = (most: number) => replacing('md', [picture()], { ...NO_LIMITS, bytes: most });
+  t.equal(counted(outcome(withPicture(17), { note: note() })), 17);
+  t.equal(outcome(withPicture(16), { note: note() }), 'byte_limit', 'with the pictures that it brings');
+  const importing: Command = { kind: 'import', name, target, notes: [bytes(6), bytes(6)], limits: NO_LIMITS };
+  t.match(outcome(importing, { bytes: 90 }, full), { outcomes: ['stored', { code: 'byte_limit' }] });
   t.equal(
     counted(outcome(replacing('md'), { note: { ...note(), size: 12 }, bytes: 200 }, full)),
     6,
