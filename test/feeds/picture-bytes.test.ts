@@ -34,12 +34,18 @@ t.test('sizes of all types', async (t) => {
   t.same(pixelSize('png', PIXEL), { width: 1, height: 1 });
   t.same(pixelSize('gif', GIF), { width: 7, height: 5 });
   t.same(pixelSize('webp', WEBP), { width: 7, height: 6 });
-  t.same(pixelSize('jpg', jpeg(1)), { width: 300, height: 200 });
+  // Baseline, extended and progressive.
+  for (const frame of [0xc0, 0xc1, 0xc2]) {
+    const bytes = jpeg(1);
+    bytes[bytes.indexOf('ffc0', 'hex') + 1] = frame;
+    t.same(pixelSize('jpg', bytes), { width: 300, height: 200 });
+  }
 });
 
 t.test('a picture that its Exif turns by a quarter has the size that it is shown with', async (t) => {
   t.same(pixelSize('jpg', jpeg(6)), { width: 200, height: 300 });
-  t.same(pixelSize('jpg', jpeg(3)), { width: 300, height: 200 });
+  t.same(pixelSize('jpg', jpeg(5)), { width: 200, height: 300 });
+  t.same(pixelSize('jpg', jpeg(4)), { width: 300, height: 200 });
 });
 
 t.test(
@@ -52,9 +58,15 @@ t.test(
       }),
     );
     const [start, rest] = [jpeg(1).subarray(0, 20), jpeg(1).subarray(20)];
-    const exif = Buffer.from('ffe1ffff4578696600004d4d002a00000008ffff', 'hex');
-    const manyEntries = Buffer.concat([exif, Buffer.alloc(65_535 + 2 - exif.length)]);
-    for (const between of [Buffer.alloc(100_000), Buffer.from('ffe20002'.repeat(5_000), 'hex'), manyEntries])
+    const manyEntries = ['4d4d002a000000080400', '49492a00080000000004'].map((header) => {
+      const exif = Buffer.from(`ffe1ffff457869660000${header}`, 'hex');
+      return Buffer.concat([exif, Buffer.alloc(65_535 + 2 - exif.length)]);
+    });
+    for (const between of [
+      Buffer.alloc(100_000),
+      Buffer.from('ffe20002'.repeat(5_000), 'hex'),
+      ...manyEntries,
+    ])
       t.equal(pixelSize('jpg', Buffer.concat([start, between, rest])), undefined);
   },
 );
@@ -67,10 +79,12 @@ t.test('bytes in shared memory', async (t) => {
 
 t.test('sizes that no picture has are none', async (t) => {
   const png = Buffer.from(PIXEL);
-  png.writeUInt32BE(0, 16);
-  t.equal(pixelSize('png', png), undefined);
-  png.writeUInt32BE(0x7fffffff, 16);
-  t.equal(pixelSize('png', png), undefined);
+  for (const width of [0, 65_536, 0x7fffffff]) {
+    png.writeUInt32BE(width, 16);
+    t.equal(pixelSize('png', png), undefined);
+  }
+  png.writeUInt32BE(65_535, 16);
+  t.same(pixelSize('png', png), { width: 65_535, height: 1 });
 });
 
 t.test('no bytes make it throw, or give a size that is none', async (t) => {
