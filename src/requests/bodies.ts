@@ -10,7 +10,7 @@ export type BodyRequest = Pick<Exchange, 'header' | 'contentLength' | 'body'>;
 /** Largest form of a page unless the operation says otherwise, bytes. */
 const MAX_FORM_BYTES = 16 * 1024;
 /** Largest JSON body unless the operation says otherwise, bytes. */
-const MAX_JSON_BYTES = 8 * 1024;
+export const MAX_JSON_BYTES = 8 * 1024;
 /** Largest JSON body with a text, bytes: JSON may escape each byte of it by six characters. */
 export const MAX_TEXT_JSON_BYTES = 6 * MAX_TEXT_BYTES + MAX_JSON_BYTES;
 

@@ -1,7 +1,9 @@
 import { strongTags } from '../http/conditional.ts';
 import type { FeedCondition } from '../ingest/post.ts';
 import { Refusal } from '../refusals.ts';
-import type { BodyRequest } from './bodies.ts';
+import type { JsonBodies } from '../schemas.ts';
+import { type BodyRequest, jsonBody, MAX_JSON_BYTES } from './bodies.ts';
+import { refuseLargeBody } from './multipart.ts';
 
 type Source = Pick<BodyRequest, 'header'>;
 
@@ -18,6 +20,19 @@ export function ifMatch(source: Source): readonly string[] | undefined {
       'If-Match must be * or ETags in double quotes, with commas between.',
     );
   return tags === '*' ? undefined : tags;
+}
+
+/**
+ * The ETags of an `If-Match`, and the JSON body of the named schema, in the order of checks: a length that is too large comes first.
+ * @throws Refusal as `ifMatch` and `jsonBody`
+ */
+export async function conditionalJson<N extends keyof JsonBodies>(
+  request: BodyRequest,
+  name: N,
+): Promise<{ readonly etags: readonly string[] | undefined; readonly changes: JsonBodies[N] }> {
+  refuseLargeBody(request, MAX_JSON_BYTES);
+  const etags = ifMatch(request);
+  return { etags, changes: await jsonBody(request, name) };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Licensing } from '../ingest/licensing.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
-import { ifMatch } from '../requests/conditions.ts';
+import { conditionalJson, ifMatch } from '../requests/conditions.ts';
 import { pageAnswer } from '../web/page.ts';
 import { licensePage } from '../web/tier.ts';
 import { feedEtag } from '../writing/etags.ts';
@@ -30,12 +30,12 @@ export function feedOperations(parts: OperationParts): DescribedOperation[] {
         : answer(found, base);
     }),
     operation('updateFeed', `PUT ${path}`, forWriter(UPDATE), async (exchange, { feed, base }) => {
-      const etags = ifMatch(exchange);
-      return answer(await settings.change(feed, await jsonBody(exchange, 'FeedChanges'), etags), base);
+      const { etags, changes } = await conditionalJson(exchange, 'FeedChanges');
+      return answer(await settings.change(feed, changes, etags), base);
     }),
     operation('patchFeed', `PATCH ${path}`, forWriter(PATCH), async (exchange, { feed, base }) => {
-      const etags = ifMatch(exchange);
-      return answer(await settings.patch(feed, await jsonBody(exchange, 'FeedPatch'), etags), base);
+      const { etags, changes } = await conditionalJson(exchange, 'FeedPatch');
+      return answer(await settings.patch(feed, changes, etags), base);
     }),
     operation('deleteFeed', `DELETE ${path}`, forWriter(DELETE), (exchange, { feed, caller }) =>
       settings.remove(feed, caller, ifMatch(exchange)).then(() => NO_CONTENT),

@@ -6,8 +6,8 @@ import type { Exchange } from '../http/exchange.ts';
 import type { Posted } from '../ingest/post.ts';
 import { createdNote, type NamedPlace } from '../read/views/note-json.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { jsonBody, previewText } from '../requests/bodies.ts';
-import { ifMatch } from '../requests/conditions.ts';
+import { previewText } from '../requests/bodies.ts';
+import { conditionalJson, ifMatch } from '../requests/conditions.ts';
 import type { SubmissionRules } from '../requests/multipart.ts';
 import { admitKeyedNote, admitPost, admitReplacement } from '../requests/read-submission.ts';
 import { noteEtag } from '../writing/etags.ts';
@@ -45,8 +45,7 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
   const putByKey: HandlerOf<'poster'> = (exchange, call) =>
     postNote(parts, exchange, call, exchange.query('key') ?? '');
   const change: HandlerOf<'writer'> = async (exchange, { feed, caller, base }) => {
-    const etags = ifMatch(exchange);
-    const changes = await jsonBody(exchange, 'NoteChanges');
+    const { etags, changes } = await conditionalJson(exchange, 'NoteChanges');
     const changed = await editing.change(feed, exchange.parameters[1]!, changes, caller, etags);
     return changedNote(parts, changed, base);
   };

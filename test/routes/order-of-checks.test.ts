@@ -270,7 +270,8 @@ for (const at of [(name: string) => `/${name}`, (name: string) => `/api/v1/feeds
       body: '{"title":"new"}',
     });
     const wrong = body('an alt for a text', '{"alt":"a"}', 400, 'invalid_request');
-    await ladder(t, good, [...faultsOfAccess(toNote), MISSPELT, LONG_JSON, BAD_JSON, absent]);
+    const ofBody = [MISSPELT, LONG_JSON, BAD_ETAG, BAD_JSON, absent, OTHER_ETAG];
+    await ladder(t, good, [...faultsOfAccess(toNote), ...ofBody]);
     await ladder(t, good, [...faultsOfAccess(toNote), absent, wrong]);
   });
 
@@ -300,7 +301,9 @@ t.test('a PUT of the feed record', async (t) => {
     ...faultsOfAccess(at),
     elsewhere('an absent feed', at('weasel-absent'), 404, 'not_found'),
     LONG_JSON,
+    BAD_ETAG,
     BAD_JSON,
+    OTHER_ETAG,
     taken,
   ]);
 });
