@@ -227,6 +227,17 @@ t.test('a hook', async (t) => {
   ]);
 });
 
+t.test('a post of JSON', async (t) => {
+  const good = (): Request => ({
+    method: 'POST',
+    path: '/weasel-json',
+    headers: { ...fresh(), 'content-type': 'application/json' },
+    body: '{"content":"x"}',
+  });
+  const long = body('a body too large', ' '.repeat(700_000), 413, 'too_large');
+  await ladder(t, good, [MISSPELT, long, BAD_TITLE, BAD_KEY, BAD_ETAG, BAD_JSON, OTHER_ETAG]);
+});
+
 t.test('the read id of a post', async (t) => {
   const good = (): Request => ({
     method: 'POST',
