@@ -83,12 +83,12 @@ async function importZip(
   imports: TransferPlaces,
 ): Promise<Answer> {
   refuseUnlessZip(exchange.header('content-type'));
+  refuseLargeBody(exchange, MAX_ZIP_BYTES);
   const admitted = parts.posting.admit(
     { name, feed },
     exchange.header('x-read-id') ?? '',
     feedCondition(exchange),
   );
-  refuseLargeBody(exchange, MAX_ZIP_BYTES);
   const transfer = imports.take(exchange.client, () => exchange.refuseBody(new Refusal('timeout', TOO_SLOW)));
   try {
     const pieces = transfer.receive(exchange.pieces(MAX_ZIP_BYTES));

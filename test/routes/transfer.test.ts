@@ -7,6 +7,7 @@ import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 import { refusesAll } from '../support/refused.ts';
 import { ask, type Reply, start, type TestService } from '../support/service.ts';
 import { type ZippedFile, zipOf } from '../support/zips.ts';
@@ -362,6 +363,21 @@ t.test('what is no zip changes nothing', async (t) => {
     },
     { ...row, what: 'a reserved name', path: '/api/v1/feeds/login/import', body: zip, code: 'reserved_feed' },
   ]);
+});
+
+t.test('a zip of more than 1 GiB is refused by its length, whatever else is wrong', async (t) => {
+  const service = await start(t);
+  for (const [length, status] of [
+    [1024 ** 3 + 1, 413],
+    [1024 ** 3, 400],
+  ]) {
+    const connection = await RawConnection.open(service.port);
+    t.teardown(() => connection.close());
+    const fields = 'Host: x\r\nContent-Type: application/zip\r\nIf-Match: no ETag\r\n';
+    const target = '/api/v1/feeds/marten/import';
+    connection.send(`POST ${target} HTTP/1.1\r\n${fields}Content-Length: ${length}\r\n\r\n`);
+    t.equal((await connection.response()).status, status);
+  }
 });
 
 t.test('the caps and the password of a feed hold, and an import counts as one write', async (t) => {
