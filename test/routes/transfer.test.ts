@@ -1,15 +1,17 @@
 /** A whole feed out as a zip and back in, through HTTP. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
+import { imageSettings, ON_SQLITE } from '../support/image-settings.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { refusesAll } from '../support/refused.ts';
-import { ask, type Reply, start, type TestService } from '../support/service.ts';
+import { ask, type Reply, start, type TestService, tempDir } from '../support/service.ts';
 import { type ZippedFile, zipOf } from '../support/zips.ts';
 
 const ZIP = { 'content-type': 'application/zip' };
@@ -162,6 +164,95 @@ t.test('notes that an instance has no room for make no feed', async (t) => {
   t.match((await otter.list()).json.notes, [{ id: 'a' }]);
 });
 
+t.test('of two metadata files of a note neither is taken, nor the note', async (t) => {
+  const service = await start(t);
+  const twice = ['{"title":"one"}', '{"title":"two"}'].map((bytes) => ({ name: '.a.md.json', bytes }));
+  const { json } = await send(service, 'marten', zipOf([{ name: 'a.md' }, ...twice]));
+  t.match(json, { imported: 0, refused_count: 3 });
+  t.match(json.refused[0], { file: 'a.md', code: 'invalid_body', error: /two metadata files/ });
+});
+
+t.test('the answer names the first thousand refused files', async (t) => {
+  const service = await start(t);
+  const files = Array.from({ length: 1_001 }, (_, n) => ({ name: `${n}` }));
+  const { json } = await send(service, 'marten', zipOf(files));
+  t.match(json, { imported: 0, refused_count: 1_001 });
+  t.equal(json.refused.length, 1_000);
+  t.equal(json.refused.at(-1).file, '999');
+});
+
+t.test(
+  'a note without a date in its id has that of its metadata, else of its name, else of its file',
+  async (t) => {
+    const service = await start(t);
+    const zip = zipOf([
+      { name: '20200102T030405Z-said.md' },
+      { name: '.20200102T030405Z-said.md.json', bytes: '{"created":"2019-01-01T00:00:00Z"}' },
+      { name: '20200102T030405Z-named.md' },
+      { name: 'dated.md', day: (40 << 9) | (2 << 5) | 3 },
+      { name: 'future.md', day: (127 << 9) | (12 << 5) | 31 },
+    ]);
+    t.match((await send(service, 'marten', zip)).json, { imported: 4 });
+    const { notes } = (await new FeedClient(service.url, 'marten').list()).json;
+    const [future, ...others] = notes.map((note: Record<string, string>) => [note.id, note.created_at]);
+    t.equal(future[0], 'future');
+    t.ok(Date.parse(future[1]) <= Date.now(), 'no note is of the future');
+    t.strictSame(others, [
+      ['dated', '2020-02-03T00:00:00.000Z'],
+      ['20200102T030405Z-named', '2020-01-02T03:04:05.000Z'],
+      ['20200102T030405Z-said', '2019-01-01T00:00:00.000Z'],
+    ]);
+  },
+);
+
+t.test(
+  'settings of a zip change none that the feed has, and a title image that it cannot have is left out',
+  async (t) => {
+    const service = await start(t);
+    const marten = new FeedClient(service.url, 'marten');
+    const named = (title: string, image: string, keep?: object) => [
+      { name: 'a.md' },
+      { name: 'b.png', bytes: PIXEL },
+      { name: '.feed.json', bytes: JSON.stringify({ title, image, keep }) },
+    ];
+    for (const [title, image] of [
+      ['', 'absent.png'],
+      ['Of a text', 'a.md'],
+    ] as const) {
+      t.match((await send(service, 'marten', zipOf(named(title, image)))).json, { refused_count: 0 });
+      t.match((await marten.get()).json, { title, image_url: null });
+    }
+    t.match((await send(service, 'marten', zipOf(named('', 'b.png', { notes: 9 })))).json, {
+      refused_count: 0,
+    });
+    t.match((await marten.get()).json, { image_url: /b\.png$/, keep: { notes: 9 } });
+    await send(
+      service,
+      'marten',
+      zipOf([...named('', 'c.png', { notes: 5 }), { name: 'c.png', bytes: PIXEL }]),
+    );
+    t.match((await marten.get()).json, { image_url: /b\.png$/, keep: { notes: 9 } });
+  },
+);
+
+t.test('names of a zip are cleaned as those of a post, and its sizes of pictures do not count', async (t) => {
+  const service = await start(t);
+  const zip = zipOf([
+    { name: 'a.md' },
+    { name: '.a.md.json', bytes: '{"name":"a.txt"}' },
+    { name: 'b.png', bytes: PIXEL },
+    {
+      name: '.b.png.json',
+      bytes: `{"name":"b/c\\\\d.png","pixels":{"width":9,"height":9,"bytes":${PIXEL.length}}}`,
+    },
+  ]);
+  t.match((await send(service, 'marten', zip)).json, { imported: 2 });
+  const { notes } = (await new FeedClient(service.url, 'marten').list()).json;
+  t.same(notes.map(({ name }: { name?: string }) => name).filter(Boolean), ['bcd.png']);
+  const again = (await exported(service, 'marten')).bytes.toString('latin1');
+  t.match(again, `"pixels":{"width":1,"height":1,"bytes":${PIXEL.length}}`);
+});
+
 t.test('metadata that is nested very deeply ends nothing', async (t) => {
   const service = await start(t, { SERVICE_SECRET: 'a secret that is long enough for it' });
   const deep = `{"tags":["kept"],"deep":${'['.repeat(8_000)}${']'.repeat(8_000)}}`;
@@ -186,6 +277,11 @@ t.test('a key of null is none, and one that is a number is its digits', async (t
   t.same(json.notes.map(({ key }: { key?: string }) => key).filter(Boolean), ['7']);
 });
 
+/** Of deflate: it holds nothing, and others may follow. */
+const EMPTY_BLOCK = Buffer.from('000000ffff', 'hex');
+/** The longest name that there is room for, with that of its metadata file. */
+const LONGEST = `${'g'.repeat(246)}.md`;
+
 const FILES: readonly (readonly [what: string, code: string, ...files: ZippedFile[]])[] = [
   ['a path upwards', 'invalid_body', { name: '../up.md' }],
   ['an absolute name', 'invalid_body', { name: '/tmp/abs.md' }],
@@ -200,14 +296,27 @@ const FILES: readonly (readonly [what: string, code: string, ...files: ZippedFil
   ['another compression', 'invalid_body', { name: 'lzma.md', method: 14 }],
   ['a name without a type', 'invalid_body', { name: 'readme' }],
   ['a password', 'invalid_body', { name: '.password' }],
-  ['a long name', 'invalid_body', { name: `${'n'.repeat(250)}.md` }],
+  ['a long name', 'invalid_body', { name: `${'n'.repeat(247)}.md` }],
+  ['a longer one, cut where it is told', 'invalid_body', { name: `${'m'.repeat(400)}.md` }],
   ['a bomb', 'too_large', { name: 'bomb.md', bytes: Buffer.alloc(30_000_000) }],
   [
     'a bomb that says it is small',
     'invalid_body',
     { name: 'lie.md', bytes: Buffer.alloc(30_000_000), size: 9 },
   ],
+  [
+    'a file that is hidden in much more',
+    'invalid_body',
+    { name: 'padded.md', packed: Buffer.concat([...Array(1_000).fill(EMPTY_BLOCK), deflateRawSync('x')]) },
+  ],
+  [
+    'a stored file that says it is shorter',
+    'invalid_body',
+    { name: 'short.md', method: 0, bytes: 'xy', size: 1 },
+  ],
+  ['a file behind the end of the zip', 'invalid_body', { name: 'beyond.md', offset: 900_000_000 }],
   ['wrong bytes', 'invalid_body', { name: 'crc.md', crc: 1 }],
+  ['wrong bytes that are stored', 'invalid_body', { name: 'stored.md', method: 0, crc: 1 }],
   ['a picture of 6 MiB', 'too_large', { name: 'large.png', bytes: picture('png', 6 * 1024 * 1024) }],
   ['a picture of another type', 'unsupported_type', { name: 'wrong.png', bytes: picture('gif') }],
   ['a text that is not UTF-8', 'unsupported_type', { name: 'latin.md', bytes: Buffer.from([0x63, 0xe9]) }],
@@ -219,6 +328,18 @@ const FILES: readonly (readonly [what: string, code: string, ...files: ZippedFil
     { name: '.t.md.json', bytes: `{"title":"${'t'.repeat(101)}"}` },
   ],
   ['a wrong tag', 'invalid_request', { name: 'g.md' }, { name: '.g.md.json', bytes: '{"tags":["a b"]}' }],
+  [
+    'a long alt',
+    'invalid_request',
+    { name: 'alt.png', bytes: PIXEL },
+    { name: '.alt.png.json', bytes: `{"alt":"${'x'.repeat(501)}"}` },
+  ],
+  [
+    'a long sender',
+    'invalid_request',
+    { name: 's.md' },
+    { name: '.s.md.json', bytes: `{"sender":"${'s'.repeat(321)}"}` },
+  ],
   ['an alt of a text', 'invalid_request', { name: 'l.md' }, { name: '.l.md.json', bytes: '{"alt":"x"}' }],
   ['a wrong key', 'invalid_request', { name: 'k.md' }, { name: '.k.md.json', bytes: '{"key":" "}' }],
   [
@@ -246,16 +367,17 @@ t.test('each file that breaks a rule is refused by its name, and the others are 
   const service = await start(t);
   const files = FILES.flatMap(([, , ...files]) => files);
   const lost = { name: '.lost.md.json', bytes: '{}' };
-  const { status, json } = await send(service, 'marten', zipOf([{ name: 'good.md' }, ...files, lost]));
+  const { status, json } = await send(service, 'marten', zipOf([{ name: LONGEST }, ...files, lost]));
   t.equal(status, 200);
   t.equal(json.imported, 1);
   const found = new Map(json.refused.map((one: { file: string; code: string }) => [one.file, one.code]));
-  for (const [what, code, file] of FILES) t.equal(found.get(file!.name.replace('\u202a', ' ')), code, what);
+  for (const [what, code, file] of FILES)
+    t.equal(found.get(file!.name.replace('\u202a', ' ').slice(0, 300)), code, what);
   t.equal(found.get('.lost.md.json'), 'invalid_body', 'metadata of no note');
   t.equal(json.refused_count, FILES.length + 2, 'a name twice twice, and the lost metadata');
   t.same((await notesOf(service, 'marten')).length, 1);
   if (process.env.SERVICE_STORAGE === undefined)
-    t.same(readdirSync(join(service.dir, 'marten')).sort(), ['.readid', 'good.md']);
+    t.same(readdirSync(join(service.dir, 'marten')).sort(), ['.readid', LONGEST]);
   t.notOk(
     readdirSync(service.dir).some((name) => name.startsWith('.tmp')),
     'no temporary file is left',
@@ -310,6 +432,7 @@ t.test('a zip made on Windows is taken, whichever slashes are in its names', asy
     service,
     'marten',
     zipOf(windows.map((file) => ({ ...file, system: 0, mode: 0 }))),
+    { 'content-type': 'application/x-zip-compressed' },
   );
   t.match(json, { imported: 1, skipped: 0, refused_count: 2 });
   t.match(await notesOf(service, 'marten'), [{ id: 'a', title: 'A title' }]);
@@ -345,6 +468,7 @@ t.test('what is no zip changes nothing', async (t) => {
   const shared = Buffer.from(zip);
   // Both files have the bytes of the first, and say they have more.
   shared.writeUInt32LE(1_000_000, shared.indexOf('PK\x01\x02') + 20);
+  const huge = ['a.md', 'b.md', 'c.md'].map((name) => ({ name, size: 4_000_000_000 }));
   const path = '/api/v1/feeds/marten/import';
   const row = { method: 'POST', path, headers: ZIP, status: 400, code: 'invalid_body' };
   await refusesAll(t, { service, views: [{ path: '/api/v1/feeds/marten/notes' }], secrets: ['marten'] }, [
@@ -353,6 +477,7 @@ t.test('what is no zip changes nothing', async (t) => {
     { ...row, what: 'the beginning of a zip', body: zip.subarray(0, zip.length - 30) },
     { ...row, what: 'the end of a zip', body: zip.subarray(40) },
     { ...row, what: 'more bytes than there are', body: shared },
+    { ...row, what: 'more than 8 GiB', body: zipOf(huge), status: 413, code: 'too_large' },
     {
       ...row,
       what: 'another type',
@@ -378,6 +503,29 @@ t.test('a zip of more than 1 GiB is refused by its length, whatever else is wron
     connection.send(`POST ${target} HTTP/1.1\r\n${fields}Content-Length: ${length}\r\n\r\n`);
     t.equal((await connection.response()).status, status);
   }
+});
+
+t.test('an import leaves no file open', async (t) => {
+  const service = await start(t);
+  const isLeft = (fd: string) => {
+    try {
+      return /\(deleted\)$/.test(readlinkSync(`/proc/self/fd/${fd}`));
+    } catch {
+      return false;
+    }
+  };
+  const left = () => readdirSync('/proc/self/fd').filter(isLeft).length;
+  const before = left();
+  for (const zip of [zipOf([{ name: 'a.md' }]), Buffer.from('no zip')]) await send(service, 'marten', zip);
+  t.equal(left(), before);
+});
+
+t.test('an export that fails at its beginning gives back its place', async (t) => {
+  const dir = join(await tempDir(t), 'pictures');
+  const service = await start(t, { ...ON_SQLITE, ...imageSettings({ kind: 'fs', dir }) });
+  await new FeedClient(service.url, 'marten').post(PIXEL, { 'content-type': 'image/png' });
+  rmSync(dir, { recursive: true });
+  for (let n = 0; n < 5; n += 1) t.equal((await exported(service, 'marten')).json.code, 'store_unavailable');
 });
 
 t.test('the caps and the password of a feed hold, and an import counts as one write', async (t) => {

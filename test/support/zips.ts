@@ -13,6 +13,12 @@ export interface ZippedFile {
   /** The size that the zip says; that of the bytes unless given. */
   readonly size?: number;
   readonly crc?: number;
+  /** The bytes as they are in the zip; those that its method makes unless given. */
+  readonly packed?: Uint8Array;
+  /** Where it says that the file begins. */
+  readonly offset?: number;
+  /** The day as in DOS; in 2025 unless given. */
+  readonly day?: number;
 }
 
 /** A zip as other programs make them: deflated unless the method says otherwise. */
@@ -22,9 +28,10 @@ export function zipOf(files: readonly ZippedFile[]): Buffer<ArrayBuffer> {
   for (const file of files) {
     const { name, bytes = 'x', mode = 0o100644, flags = 0x800, method = 8, system = 3, ...said } = file;
     const content = Buffer.from(bytes);
-    const packed = method === 8 ? deflateRawSync(content) : content;
+    const packed = said.packed ?? (method === 8 ? deflateRawSync(content) : content);
     const common = Buffer.alloc(26);
-    for (const [at, value] of [20, flags, method, 0, 0x5a21].entries()) common.writeUInt16LE(value, at * 2);
+    for (const [at, value] of [20, flags, method, 0, said.day ?? 0x5a21].entries())
+      common.writeUInt16LE(value, at * 2);
     common.writeUInt32LE(said.crc ?? crc32(content), 10);
     common.writeUInt32LE(packed.length, 14);
     common.writeUInt32LE(said.size ?? content.length, 18);
@@ -32,7 +39,7 @@ export function zipOf(files: readonly ZippedFile[]): Buffer<ArrayBuffer> {
     const local = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), packed]);
     const rest = Buffer.alloc(14);
     rest.writeUInt32LE(mode * 0x10000, 6);
-    rest.writeUInt32LE(offset, 10);
+    rest.writeUInt32LE(said.offset ?? offset, 10);
     directory.push(
       Buffer.from(`PK\x01\x02\x14${String.fromCharCode(system)}`),
       common,
