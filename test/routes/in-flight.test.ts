@@ -83,6 +83,20 @@ for (const [i, change] of CHANGES.entries()) {
   });
 }
 
+t.test('a bad read id, of no matter to a feed that is there, makes none once that is gone', async (t) => {
+  const first = await post(`${url}/gone`, 'mine');
+  t.equal(first.status, 201);
+  const connection = await RawConnection.open(port);
+  t.teardown(() => connection.close());
+  const fields = 'Host: test\r\nX-Read-Id: No\r\nContent-Type: text/markdown\r\nContent-Length: 4\r\n';
+  connection.send(`POST /gone HTTP/1.1\r\n${fields}\r\nla`);
+  await delay(100);
+  t.equal((await ask(`${url}/api/v1/feeds/gone`, { method: 'DELETE' })).status, 204);
+  connection.send('te');
+  t.match(await connection.response(), { status: 400, body: /read id/ });
+  t.equal((await ask(`${url}/api/v1/feeds/gone`)).status, 404);
+});
+
 t.test('a form that deletes a feed says so only if the feed is gone', async (t) => {
   await post(`${url}/kept`, 'mine', OLD);
   const browser = new Browser(url);

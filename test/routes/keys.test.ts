@@ -89,6 +89,7 @@ t.test('another post under the key is refused', async (t) => {
       { [`x-note-${name}`]: 'other' },
     ]),
   ];
+  others.push([picture('png'), { 'x-note-unlisted': '1' }]);
   for (const [body, other] of others)
     t.match(await client.post(body, { ...headers, ...other }), { status: 422, json: { code: 'key_reused' } });
   isReplay(t, await client.post(picture('png'), { ...headers, 'x-note-expires': '7d' }), first);
