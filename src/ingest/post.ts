@@ -151,13 +151,9 @@ export class Posting {
     if (condition) refuseUnlessBelieved(condition, feed);
     if (feed !== undefined) {
       if (password !== undefined && feed.passwordHash === undefined) throw notProtected();
-      // The write requires this key and read id, because another feed may have the name by then, or this feed another read id.
-      return {
-        kind: 'existing',
-        passwordHash: feed.passwordHash,
-        key: condition && feed.key,
-        readId: condition?.identities && feed.readId,
-      };
+      // The write requires this read id, because another feed may have the name by then, or this feed another read id.
+      const expected = condition?.identities && feed.readId;
+      return { kind: 'existing', passwordHash: feed.passwordHash, readId: expected };
     }
     if (readId instanceof Refusal) throw readId;
     const passwordHash =
