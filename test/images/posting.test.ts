@@ -13,6 +13,7 @@ import { picture } from '../support/pictures.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { ask, post, start } from '../support/service.ts';
 import { SwiftServer } from '../support/swift.ts';
+import { zipOf } from '../support/zips.ts';
 
 t.setTimeout(600_000);
 
@@ -96,6 +97,12 @@ for (const [kind, placeFor] of Object.entries(PLACES)) {
       const form = [field('text', 'x'), file('file', 'a.png', 'image/png', picture('png', 90, 3))];
       t.equal((await full.postForm(form)).json.code, 'image_limit');
       t.ok(await holds(1));
+      const body = zipOf(['a.gif', 'b.gif'].map((name) => ({ name, bytes: picture('gif', 90) })));
+      const zip = { method: 'POST', headers: { 'content-type': 'application/zip' }, body };
+      const half = new FeedClient(limited.url, 'half');
+      t.match((await ask(`${half.record}/import`, zip)).json, { imported: 1, refused_count: 1 });
+      t.ok(await holds(2), 'nothing of the picture that did not fit');
+      await half.delete();
       await full.delete();
       t.ok(await holds(0), 'a deleted feed takes its objects with it');
     });

@@ -49,6 +49,11 @@ t.test('a client has one preview at a time: the newest', async (t) => {
   t.ok(await isOver());
 });
 
+t.test('a text that is too long for a note has no preview', async (t) => {
+  t.match(await answer(preview('x'.repeat(102_401))), { status: 413, json: { code: 'too_large' } });
+  t.match(await answer(preview('x'.repeat(102_400))), { status: 200 });
+});
+
 t.test('the preview of a client that leaves is given up', async (t) => {
   // A text that had reached its limit would not be tried again.
   for (let i = 0; i < 2; i++) {

@@ -239,7 +239,7 @@ t.test('names of a zip are cleaned as those of a post, and its sizes of pictures
   const service = await start(t);
   const zip = zipOf([
     { name: 'a.md' },
-    { name: '.a.md.json', bytes: '{"name":"a.txt"}' },
+    { name: '.a.md.json', bytes: '{"name":"a.txt","sender":"Ann"}' },
     { name: 'b.png', bytes: PIXEL },
     {
       name: '.b.png.json',
@@ -249,6 +249,7 @@ t.test('names of a zip are cleaned as those of a post, and its sizes of pictures
   t.match((await send(service, 'marten', zip)).json, { imported: 2 });
   const { notes } = (await new FeedClient(service.url, 'marten').list()).json;
   t.same(notes.map(({ name }: { name?: string }) => name).filter(Boolean), ['bcd.png']);
+  t.same(notes.map(({ sender }: { sender?: string }) => sender).filter(Boolean), ['Ann']);
   const again = (await exported(service, 'marten')).bytes.toString('latin1');
   t.match(again, `"pixels":{"width":1,"height":1,"bytes":${PIXEL.length}}`);
 });

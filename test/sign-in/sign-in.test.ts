@@ -123,6 +123,15 @@ t.test('somebody signs in and goes on to where they wanted to', async (t) => {
   t.equal((await browser.visit('/walrus')).status, 303, 'until they log out');
 });
 
+t.test('a sender in a zip says nothing where people sign in', async (t) => {
+  const body = zipOf([{ name: 'a.md' }, { name: '.a.md.json', bytes: '{"sender":"Anna","title":"T"}' }]);
+  const headers = { ...BEARER, 'x-forwarded-for': '192.0.2.77', 'content-type': 'application/zip' };
+  const record = `${url}/api/v1/feeds/zipped`;
+  t.match((await ask(`${record}/import`, { method: 'POST', headers, body })).json, { imported: 1 });
+  const [note] = (await ask(`${record}/notes`, { headers: BEARER })).json.notes;
+  t.match(note, { title: 'T', sender: undefined });
+});
+
 t.test('the way there begins by a form as well, and leads nowhere else', async (t) => {
   const browser = new Browser(url);
   const departure = await browser.submit('/api/oidc/start', { next: '/walrus/settings' });
