@@ -211,8 +211,9 @@ t.test('a body that stalls is refused, one that moves is not', async (t) => {
     await delay(100);
   }
   t.equal((await moving.response()).body.toString(), '110000');
-  const { status, body } = await stalled.response();
+  const { status, headers, body } = await stalled.response();
   t.equal(status, 408);
+  t.equal(headers.connection, 'close', 'the rest might never come');
   t.equal(JSON.parse(body.toString()).code, 'timeout');
   await stalled.closed;
   t.equal(server.bodies.used, 0);

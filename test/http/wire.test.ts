@@ -406,12 +406,12 @@ t.test('raw bytes', async (t) => {
 
   t.test('after a refusal the connection goes on where at most 1 MiB is left of the body', async (t) => {
     const connection = await open(t);
-    connection.send(`POST /refuse HTTP/1.1\r\n${HOST}Content-Length: 1000000\r\n\r\n`);
+    connection.send(`POST /refuse HTTP/1.1\r\n${HOST}Content-Length: 1048576\r\n\r\n`);
     t.equal((await connection.response()).status, 415, 'answered before the body');
-    connection.send(Buffer.alloc(1_000_000));
+    connection.send(Buffer.alloc(1_048_576));
     connection.send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
     t.equal((await connection.response()).body.toString(), 'hello');
-    connection.send(`POST /refuse HTTP/1.1\r\n${HOST}Content-Length: 1100000\r\n\r\n`);
+    connection.send(`POST /refuse HTTP/1.1\r\n${HOST}Content-Length: 1048577\r\n\r\n`);
     const { status, headers } = await connection.response();
     t.equal(status, 415);
     t.equal(headers.connection, 'close');
