@@ -25,3 +25,17 @@ t.test('nothing is inflated beyond the size that the zip says', async (t) => {
   }
   t.equal(count, 2);
 });
+
+t.test('dates of files are in UTC, wherever the service runs', async (t) => {
+  const { TZ } = process.env;
+  process.env.TZ = 'Asia/Tokyo';
+  t.teardown(() => {
+    process.env.TZ = TZ ?? 'UTC';
+  });
+  const path = join(await tempDir(t), 'zip');
+  await writeFile(path, zipOf([{ name: 'a.md' }]));
+  const handle = await open(path);
+  t.teardown(() => handle.close());
+  for await (const file of (await FeedZip.open(handle)).files())
+    t.equal((file as ZippedFile).modifiedAt, Date.UTC(2025, 0, 1));
+});

@@ -68,6 +68,7 @@ t.test('an export and an import give the same feed', async (t) => {
   const { status, headers, bytes } = await exported(service, 'marten');
   t.equal(status, 200);
   t.equal(headers.get('content-type'), 'application/zip');
+  t.equal(headers.get('x-content-type-options'), 'nosniff');
   t.match(headers.get('content-disposition'), /^attachment; filename="notes-[\d-]+\.zip"$/);
   t.notMatch(bytes.toString('latin1'), /marten|readid|password/, 'nothing that leads to the feed');
   const first = await send(service, 'otter', bytes as Buffer<ArrayBuffer>);
@@ -164,6 +165,15 @@ t.test('notes that an instance has no room for make no feed', async (t) => {
   t.match((await otter.list()).json.notes, [{ id: 'a' }]);
 });
 
+t.test('the folder above is none that all files of a zip are in', async (t) => {
+  const service = await start(t);
+  for (const name of ['../up.md', './here.md'])
+    t.match((await send(service, 'marten', zipOf([{ name }]))).json, {
+      imported: 0,
+      refused: [{ file: name }],
+    });
+});
+
 t.test('of two metadata files of a note neither is taken, nor the note', async (t) => {
   const service = await start(t);
   const twice = ['{"title":"one"}', '{"title":"two"}'].map((bytes) => ({ name: '.a.md.json', bytes }));
@@ -226,30 +236,33 @@ t.test(
       refused_count: 0,
     });
     t.match((await marten.get()).json, { image_url: /b\.png$/, keep: { notes: 9 } });
+    await marten.set({ show_sender: false });
     await send(
       service,
       'marten',
       zipOf([...named('', 'c.png', { notes: 5 }), { name: 'c.png', bytes: PIXEL }]),
     );
-    t.match((await marten.get()).json, { image_url: /b\.png$/, keep: { notes: 9 } });
+    t.match((await marten.get()).json, { image_url: /b\.png$/, keep: { notes: 9 }, show_sender: false });
   },
 );
 
 t.test('names of a zip are cleaned as those of a post, and its sizes of pictures do not count', async (t) => {
   const service = await start(t);
   const zip = zipOf([
-    { name: 'a.md' },
+    { name: 'a.md', bytes: '![](b.png)' },
     { name: '.a.md.json', bytes: '{"name":"a.txt","sender":"Ann"}' },
     { name: 'b.png', bytes: PIXEL },
     {
       name: '.b.png.json',
-      bytes: `{"name":"b/c\\\\d.png","pixels":{"width":9,"height":9,"bytes":${PIXEL.length}}}`,
+      bytes: `{"attached_to":"a","name":"b/c\\\\d.png","pixels":{"width":9,"height":9,"bytes":${PIXEL.length}}}`,
     },
   ]);
   t.match((await send(service, 'marten', zip)).json, { imported: 2 });
   const { notes } = (await new FeedClient(service.url, 'marten').list()).json;
   t.same(notes.map(({ name }: { name?: string }) => name).filter(Boolean), ['bcd.png']);
   t.same(notes.map(({ sender }: { sender?: string }) => sender).filter(Boolean), ['Ann']);
+  const cameWith = notes.map(({ attached_to: text }: { attached_to?: string }) => text);
+  t.same(cameWith.filter(Boolean), ['a']);
   const again = (await exported(service, 'marten')).bytes.toString('latin1');
   t.match(again, `"pixels":{"width":1,"height":1,"bytes":${PIXEL.length}}`);
 });
@@ -415,7 +428,8 @@ t.test('a zip made on a Mac is taken, and what it has beside the files is no ref
     { name: '__MACOSX/._folder' },
     { name: '__MACOSX/folder/._Café.md' },
   ];
-  const { json } = await send(service, 'marten', zipOf(mac.map((file) => ({ ...file, flags: 0 }))));
+  const body = zipOf(mac.map((file) => ({ ...file, flags: 0 })));
+  const { json } = await send(service, 'marten', body, { 'content-type': 'application/octet-stream' });
   t.match(json, { imported: 1, skipped: 0, refused_count: 0 });
   t.match(await notesOf(service, 'marten'), [{ id: 'Café', title: 'A title' }]);
 });
