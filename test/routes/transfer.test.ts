@@ -620,6 +620,11 @@ async function roundTrip(t: Test, kinds: readonly string[]): Promise<void> {
     const service = await start(t, { SERVICE_SECRET: secret });
     if (zip === undefined) await fill(service, 'marten');
     else t.match((await send(service, 'marten', zip)).json, { imported: 4, refused_count: 0 }, kind);
+    const marten = new FeedClient(service.url, 'marten');
+    const path = `/notes/${encodeURIComponent('by hand ü')}`;
+    t.equal((await marten.put(path, 'x')).status, 200);
+    for (const title of ['Other', ''])
+      t.equal((await marten.send('PATCH', path, JSON.stringify({ title }))).status, 200);
     notes ??= await notesOf(service, 'marten');
     t.same(await notesOf(service, 'marten'), notes, kind);
     zip = (await exported(service, 'marten')).bytes as Buffer<ArrayBuffer>;
