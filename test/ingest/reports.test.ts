@@ -19,3 +19,11 @@ t.test('ten thousand reports may be open', async (t) => {
   await t.rejects(reports.add(report), { code: 'busy', retryAfter: 3600 });
   t.equal(added.length, 1);
 });
+
+t.test('the length of a reason is that of its characters', async (t) => {
+  const reports = new Reports({} as OperatorRecords);
+  const check = (count: number) =>
+    reports.check({ target: '/r/some-feed', reason: '😀'.repeat(count), contact: '' });
+  t.equal([...check(2_000).reason].length, 2_000);
+  t.throws(() => check(2_001), { code: 'invalid_request', field: 'reason' });
+});

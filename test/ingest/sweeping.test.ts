@@ -34,3 +34,19 @@ t.test('a feed whose notes cannot be removed does not keep those of the others',
   t.equal(attempts, 1, 'it is tried again at the next time only');
   t.match(lines, [{ feed: broken, err: new Error('EACCES') }]);
 });
+
+t.test('a stop ends a round after the write that runs', async (t) => {
+  const names = ['one', 'two', 'three'];
+  let stopped: Promise<void> | undefined;
+  const swept: string[] = [];
+  const write = async ({ name }: { name: string }) => {
+    swept.push(name);
+    stopped = sweeping.stop();
+    return { isUnchanged: false };
+  };
+  const storage = { due: async () => names.splice(0), feed: async (name: string) => ({ name }), write };
+  const sweeping = new Sweeping(storage as unknown as Storage, { warn: () => {} }, 60_000);
+  t.ok(await eventually(() => stopped !== undefined));
+  await stopped;
+  t.same(swept, ['one']);
+});

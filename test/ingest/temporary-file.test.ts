@@ -1,4 +1,4 @@
-import { watch } from 'node:fs';
+import { readdirSync, readlinkSync, watch } from 'node:fs';
 import { type FileHandle, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -20,6 +20,7 @@ t.test('the file has no name at any moment, so that a kill leaves none', async (
   const watcher = watch(folder, (event, name) => event === 'rename' && seen.push(name));
   t.teardown(() => watcher.close());
   const file = await temporaryFile(folder, pieces());
+  t.equal((await file.stat()).mode & 0o777, 0o600, 'for its owner alone');
   const { buffer, bytesRead } = await file.read(Buffer.alloc(10), 0, 10, 0);
   t.equal(buffer.toString('utf8', 0, bytesRead), 'one two');
   await file.close();
@@ -27,6 +28,21 @@ t.test('the file has no name at any moment, so that a kill leaves none', async (
   t.ok(await eventually(() => seen.includes('last')));
   t.same(new Set(seen), new Set(['last']));
 });
+
+t.test('where the folder takes no file, that of the system does', async (t) => {
+  const file = await temporaryFile(join(await tempDir(t), 'gone'), pieces());
+  t.equal((await file.stat()).size, 7);
+  await file.close();
+});
+
+/** Where a link leads; empty if it is gone. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
 
 t.test('a failure of the system is that of the storage', async (t) => {
   const { TMPDIR } = process.env;
@@ -43,6 +59,11 @@ t.test('a failure of the system is that of the storage', async (t) => {
     throw Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'write' });
   };
   await t.rejects(temporaryFile(folder, failing()), unavailable, 'a write fails');
+  const open = readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`));
+  t.notOk(
+    open.some((path) => path.startsWith(folder)),
+    'and leaves no file open',
+  );
   const zip = zipOf([{ name: 'a.md' }]);
   const read = async () => {
     throw Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'read' });
