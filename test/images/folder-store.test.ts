@@ -1,5 +1,16 @@
 import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import {
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import t from 'tap';
 import { newImageKey } from '../../src/feeds/ids.ts';
@@ -86,6 +97,58 @@ t.test('a removal is durable, also one that was begun before', async (t) => {
     t.ok(synced.includes(place), `${synced}`);
     restore();
   }
+});
+
+t.test('a picture has its bytes before its name, and both are durable', async (t) => {
+  const dir = await tempDir(t);
+  const store = await FolderStore.make(dir);
+  const key = newImageKey();
+  const steps: string[] = [];
+  const isNamed = () => existsSync(join(dir, key));
+  const file = await open(join(dir, 'any'), 'w');
+  await file.close();
+  t.capture(Object.getPrototypeOf(file), 'sync', async () => {
+    steps.push(isNamed() ? 'the file, too late' : 'the file');
+  });
+  t.capture(FolderSync.prototype, 'sync', async () => {
+    steps.push(isNamed() ? 'the folder' : 'the folder, too early');
+  });
+  await store.put(key, hashed(Buffer.from('bytes')));
+  t.same(steps, ['the file', 'the folder']);
+  t.equal((await stat(join(dir, key))).mode & 0o777, 0o600, 'for its owner alone');
+});
+
+t.test('what is in the place of a picture and is none', async (t) => {
+  const dir = await tempDir(t);
+  const store = await FolderStore.make(dir);
+  const [short, link, folder, astray] = [newImageKey(), newImageKey(), newImageKey(), newImageKey()];
+  await writeFile(join(dir, short), 'byt');
+  await t.rejects(read(store, short, 0, 5), { code: 'store_unavailable' }, 'a part of it');
+  await writeFile(join(dir, 'other'), 'bytes');
+  await symlink(join(dir, 'other'), join(dir, link));
+  await t.rejects(read(store, link, 0, 5), { code: 'not_found' }, 'a link');
+  await mkdir(join(dir, folder));
+  t.equal(await store.head(folder), undefined, 'a folder');
+  const wrong = astray.startsWith('ab') ? 'cd' : 'ab';
+  await mkdir(join(dir, wrong));
+  await writeFile(join(dir, wrong, astray), 'bytes');
+  const listed: string[] = [];
+  for await (const page of store.list()) listed.push(...page.map(({ key }) => key));
+  t.same(listed, [short], 'a file in the folder of others');
+});
+
+t.test('a failure says whether the disk is full, and no path', async (t) => {
+  const dir = await tempDir(t);
+  const store = await FolderStore.make(dir);
+  await rm(join(dir, '.parts'), { recursive: true });
+  const failure = await store.put(newImageKey(), hashed(Buffer.from('x'))).catch((error) => error);
+  t.match(failure, { code: 'store_unavailable', cause: { code: 'ENOENT' } });
+  t.notMatch(failure.cause.message, dir);
+  t.capture(FolderSync.prototype, 'sync', async () => {
+    throw Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'fsync' });
+  });
+  await mkdir(join(dir, '.parts'));
+  await t.rejects(store.put(newImageKey(), hashed(Buffer.from('x'))), { code: 'storage_full' });
 });
 
 t.test('a folder that is gone is no reason to call a picture gone', async (t) => {

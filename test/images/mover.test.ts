@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
@@ -191,3 +191,29 @@ t.test(
     t.equal((await buffer(found!.read(0, found!.size))).toString(), 'new');
   },
 );
+
+t.test('an object that is not what was posted is not moved', async (t) => {
+  const storage = await opened(t);
+  const [source, target] = [memoryStore(), memoryStore()];
+  const key = newImageKey();
+  await source.put(key, bytesInMemory(Buffer.from('other'), undefined));
+  const sha256 = hash('sha256', 'bytes', 'base64url');
+  const note = { ...newNote('', 'png'), bytes: new Uint8Array(), image: { key, size: 5 }, sha256 };
+  await post(storage, name, note);
+  const moved = await move({ rows: storage.pictureRows, source, target }, all);
+  t.match(moved, { moved: { count: 0 }, failed: 1 });
+  t.ok(await source.head(key));
+  t.notOk(await target.head(key));
+});
+
+t.test('a picture that is replaced before it is read is not taken for the new one', async (t) => {
+  const database = await opened(t);
+  const store = memoryStore();
+  const storage = withImageStore(database, { rows: database.pictureRows, store, keptMs: 0 });
+  const note = newNote('old', 'png');
+  await post(storage, name, note);
+  const found = (await storage.stat((await storage.feed(name))!, noteFile(note.id, 'png')))!;
+  await edits(storage).replace(name, note.id, Buffer.from('new'));
+  await store.delete(found.key!);
+  await t.rejects(buffer(found.read(0, found.size)), { code: 'store_unavailable' });
+});

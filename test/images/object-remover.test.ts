@@ -4,8 +4,14 @@ import t from 'tap';
 import { newImageKey } from '../../src/feeds/ids.ts';
 import type { ImageStore } from '../../src/images/image-store.ts';
 import { ObjectRemover, removeObjects } from '../../src/images/object-remover.ts';
+import { withImageStore } from '../../src/images/with-image-store.ts';
+import { Refusal } from '../../src/refusals.ts';
 import type { PictureRows } from '../../src/storage/picture-rows.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { newNote } from '../storage/contract.ts';
+import { name } from '../storage/contract-support.ts';
 import { eventually } from '../support/eventually.ts';
+import { NO_LIMITS, OPEN } from '../support/storing.ts';
 
 const POSTS = 300;
 const PICTURES = 1_000;
@@ -67,3 +73,51 @@ t.test(
     ]);
   },
 );
+
+t.test('an object whose note may be stored after all is not removed at once', async (t) => {
+  for (const [code, isAway] of [
+    ['store_unavailable', false],
+    ['store_unavailable', true],
+    ['image_limit', false],
+  ] as const) {
+    const waits: number[] = [];
+    let isBack = false;
+    const free = async (_keys: unknown, inMs: number) => {
+      if (isAway && !isBack) {
+        isBack = true;
+        throw new Error('the database is away');
+      }
+      waits.push(inMs);
+    };
+    const rows = { free, claim: async () => [] } as unknown as PictureRows;
+    const write = async () => {
+      throw new Refusal(code, 'It may be stored.');
+    };
+    const store = { put: async () => {}, close: () => {} } as unknown as ImageStore;
+    const database = { write, close: async () => {} } as unknown as Storage;
+    const storage = withImageStore(database, { rows, store, keptMs: 0 });
+    t.teardown(() => storage.close());
+    const notes = [newNote('x', 'png')];
+    await t.rejects(storage.write({ kind: 'post', name, target: OPEN, notes, limits: NO_LIMITS }), { code });
+    t.ok(await eventually(() => waits.length === 1));
+    t.equal(waits[0]! >= 60_000, code === 'store_unavailable');
+  }
+});
+
+t.test('a key that no note ever had is forgotten, whether it has an object or not', async (t) => {
+  const freed: string[] = [];
+  const [forgotten, elsewhere]: [string[], string[]] = [[], []];
+  const rows = {
+    free: async (keys: readonly string[]) => void freed.push(...keys),
+    claim: async () => freed.splice(0),
+    forget: async (keys: readonly string[]) => void forgotten.push(...keys),
+    markElsewhere: async (keys: readonly string[]) => void elsewhere.push(...keys),
+  } as unknown as PictureRows;
+  const [failed, old] = [newImageKey(), newImageKey()];
+  const remover = new ObjectRemover(rows, { delete: async () => false } as unknown as ImageStore, 0);
+  t.teardown(() => remover.stop());
+  await remover.discard([failed], true);
+  freed.push(old);
+  t.ok(await eventually(() => forgotten.length + elsewhere.length === 2));
+  t.same([forgotten, elsewhere], [[failed], [old]]);
+});
