@@ -26,6 +26,7 @@ const EXPIRIES: readonly [text: string, time: number | undefined][] = [
   ['2030-02-01', NOW + 12 * 60 * MINUTE],
   ['2030-02-01T12:00:00', undefined],
   ['2030-13-01', undefined],
+  ['2030-02-30', undefined],
   ['2031', undefined],
   ['Fri, 01 Feb 2030 00:00:00 GMT', undefined],
 ];
