@@ -1,16 +1,5 @@
 import { existsSync } from 'node:fs';
-import {
-  mkdir,
-  open,
-  readdir,
-  rename,
-  rm,
-  stat,
-  symlink,
-  truncate,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import t from 'tap';
 import { newImageKey } from '../../src/feeds/ids.ts';
@@ -38,8 +27,6 @@ t.test('files in folders of two characters are read, listed and removed as well'
   await store.put(key, hashed(Buffer.from('bytes')));
   await mkdir(join(dir, key.slice(0, 2)));
   await rename(join(dir, key), join(dir, key.slice(0, 2), key));
-  const elsewhere = newImageKey().replace(/^../, key.startsWith('00') ? '11' : '00');
-  await writeFile(join(dir, key.slice(0, 2), elsewhere), 'where nothing finds it');
   t.equal((await read(store, key, 0, 5)).toString(), 'bytes');
   t.equal((await store.head(key))?.size, 5);
   for await (const page of store.list())
@@ -49,30 +36,6 @@ t.test('files in folders of two characters are read, listed and removed as well'
     );
   t.equal(await store.delete(key), true);
   t.equal(await store.head(key), undefined);
-});
-
-t.test('a picture is stored once its bytes and then its name are durable', async (t) => {
-  const dir = await tempDir(t);
-  const store = await FolderStore.make(dir);
-  const key = newImageKey();
-  const synced: string[] = [];
-  const file = await open(dir);
-  const record = (what: string) => () =>
-    synced.push(`${what}, ${existsSync(join(dir, key)) ? 'named' : 'unnamed'}`);
-  t.capture(Object.getPrototypeOf(file), 'sync', record('bytes'));
-  t.capture(FolderSync.prototype, 'sync', record('folder'));
-  await file.close();
-  await store.put(key, hashed(Buffer.from('bytes')));
-  t.same(synced, ['bytes, unnamed', 'folder, named']);
-});
-
-t.test('a picture that was cut short is not sent as if it were whole', async (t) => {
-  const dir = await tempDir(t);
-  const store = await FolderStore.make(dir);
-  const key = newImageKey();
-  await store.put(key, hashed(Buffer.from('bytes')));
-  await truncate(join(dir, key), 3);
-  await t.rejects(read(store, key, 0, 5), { code: 'store_unavailable' });
 });
 
 t.test('a removal is durable, also one that was begun before', async (t) => {

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
@@ -12,7 +12,6 @@ import {
 } from '../../src/images/image-store.ts';
 import { move } from '../../src/images/mover.ts';
 import { withImageStore } from '../../src/images/with-image-store.ts';
-import { Refusal } from '../../src/refusals.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { toFeed } from '../../src/writing/command.ts';
@@ -141,21 +140,6 @@ t.test('pictures of an import that are there already leave no second object', as
   t.ok(await eventually(async () => (await countOf(store)) === 2));
 });
 
-t.test('the pictures of a post that may be stored all the same are kept for a while', async (t) => {
-  const database = await opened(t);
-  const rows = database.pictureRows;
-  const storage = withImageStore(database, { rows, store: memoryStore(), keptMs: 0 });
-  const freed = t.capture(rows, 'free', rows.free);
-  for (const code of ['store_unavailable', 'byte_limit'] as const) {
-    t.capture(database, 'write', () => Promise.reject(new Refusal(code, '')));
-    await t.rejects(post(storage, name, newNote('bytes', 'png')), { code });
-  }
-  t.match(
-    freed().map(({ args }) => args[1] > 0),
-    [true, false],
-  );
-});
-
 t.test('a picture that is replaced before its bytes are read ends the answer', async (t) => {
   const database = await opened(t);
   const store = memoryStore();
@@ -191,29 +175,3 @@ t.test(
     t.equal((await buffer(found!.read(0, found!.size))).toString(), 'new');
   },
 );
-
-t.test('an object that is not what was posted is not moved', async (t) => {
-  const storage = await opened(t);
-  const [source, target] = [memoryStore(), memoryStore()];
-  const key = newImageKey();
-  await source.put(key, bytesInMemory(Buffer.from('other'), undefined));
-  const sha256 = hash('sha256', 'bytes', 'base64url');
-  const note = { ...newNote('', 'png'), bytes: new Uint8Array(), image: { key, size: 5 }, sha256 };
-  await post(storage, name, note);
-  const moved = await move({ rows: storage.pictureRows, source, target }, all);
-  t.match(moved, { moved: { count: 0 }, failed: 1 });
-  t.ok(await source.head(key));
-  t.notOk(await target.head(key));
-});
-
-t.test('a picture that is replaced before it is read is not taken for the new one', async (t) => {
-  const database = await opened(t);
-  const store = memoryStore();
-  const storage = withImageStore(database, { rows: database.pictureRows, store, keptMs: 0 });
-  const note = newNote('old', 'png');
-  await post(storage, name, note);
-  const found = (await storage.stat((await storage.feed(name))!, noteFile(note.id, 'png')))!;
-  await edits(storage).replace(name, note.id, Buffer.from('new'));
-  await store.delete(found.key!);
-  await t.rejects(buffer(found.read(0, found.size)), { code: 'store_unavailable' });
-});

@@ -50,12 +50,6 @@ t.test('headers say what its members do not', async (t) => {
   t.equal((await client.get(`/notes/${keyed.json.id}`)).json.key, 'own');
 });
 
-t.test('a key in it wins over that of the header', async (t) => {
-  const headers = { ...JSON_TYPE, 'idempotency-key': 'header' };
-  const { json } = await client.post('{"content":"x","key":"own"}', headers);
-  t.equal((await client.get(`/notes/${json.id}`)).json.key, 'own');
-});
-
 t.test('the longest text is taken, escaped too', async (t) => {
   const content = '\u0001'.repeat(100 * 1024);
   const escaped = JSON.stringify({ content, title: '😀'.repeat(100) });
