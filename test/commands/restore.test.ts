@@ -83,7 +83,7 @@ t.test('the backup replaces the database, which is kept with its log', async (t)
   const { code, stdout, stderr } = await restore(dir, backup);
   t.same([code, stderr], [0, '']);
   const [, aside = ''] = /kept as (\S+),/.exec(stdout) ?? [];
-  t.match(aside, /\/notefeed\.db\.before-\d{8}T\d{6}Z$/);
+  t.match(aside, /\/notefeed\.db\.before-\d{8}T\d{9}Z$/);
   t.ok(readFileSync(backup).equals(bytes), 'the backup is as it was');
   t.same(
     readdirSync(dir).filter((name) => /-(wal|shm)$|\.search\.|\.part-/.test(name)),

@@ -101,7 +101,8 @@ function canPrepare(db: Database.Database, sql: string): boolean {
  * ends.
  */
 function setAside(database: string): string {
-  const aside = `${database}.before-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`;
+  // With milliseconds, because a restore that is put right at once may come within the same second.
+  const aside = `${database}.before-${new Date().toISOString().replace(/[-:.]/g, '')}`;
   keep(database, aside);
   try {
     if (statSync(database + LOG_END, { throwIfNoEntry: false })) keep(database + LOG_END, aside + LOG_END);
