@@ -1,5 +1,6 @@
 /** Posts that wait in Chromium until the service can be reached. */
 import type { Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { boxIsReady, isRouted, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { ALL_WAITING } from '../support/browser-storage.ts';
@@ -150,17 +151,12 @@ t.test('a draft whose post waits or is stored does not come back', async (t) => 
   }
 });
 
-t.test('a changed post is not sent while nobody says whether it is stored as it was', async (t) => {
-  const feed = new FeedClient(url, 'changed-unsaid');
-  await feed.post('Before');
-  const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
-  await page.goto(`${url}/changed-unsaid`);
-  await boxIsReady(page);
+/** Posts a note whose answer is lost, takes it back, and posts it with more words, which must wait while nobody says what is stored. */
+async function changeUnanswered(page: Page, address: string): Promise<void> {
   let isLost = true;
-  const notes = (address: URL) => address.pathname.endsWith('/changed-unsaid/notes');
-  await page.route(notes, (route) => route.fulfill({ status: 503 }));
-  await page.route(`${url}/changed-unsaid`, async (route) => {
+  await page.route(address, async (route) => {
     if (route.request().method() !== 'POST' || !isLost) return route.fallback();
+    isLost = false;
     await route.fetch();
     return route.abort();
   });
@@ -169,10 +165,20 @@ t.test('a changed post is not sent while nobody says whether it is stored as it 
   await page.waitForSelector('#waiting li');
   await page.click('#waiting [data-action=take-back]');
   await page.waitForSelector('#waiting', { state: 'hidden' });
-  isLost = false;
   await page.fill('#note-text', 'First and second');
   await page.press('#note-text', 'Control+Enter');
   await page.waitForSelector('#waiting li');
+}
+
+t.test('a changed post is not sent while nobody says whether it is stored as it was', async (t) => {
+  const feed = new FeedClient(url, 'changed-unsaid');
+  await feed.post('Before');
+  const { page } = await visit(t, browser, { serviceWorkers: 'block', says: 'yes' });
+  await page.goto(`${url}/changed-unsaid`);
+  await boxIsReady(page);
+  const notes = (address: URL) => address.pathname.endsWith('/changed-unsaid/notes');
+  await page.route(notes, (route) => route.fulfill({ status: 503 }));
+  await changeUnanswered(page, `${url}/changed-unsaid`);
   t.same(await textsOf(feed), ['First', 'Before']);
   await page.unroute(notes);
   await page.click('#waiting [data-action=send]');
@@ -298,19 +304,7 @@ t.test('a post whose refusal nobody has seen is not sent again by a click', asyn
     await held.promise;
     await route.fallback();
   });
-  await page.route(`${url}/unseen`, async (route) => {
-    if (route.request().method() !== 'POST' || isBack) return route.fallback();
-    await route.fetch();
-    return route.abort();
-  });
-  await isRouted(page);
-  await write(page, 'First');
-  await page.waitForSelector('#waiting li');
-  await page.click('#waiting [data-action=take-back]');
-  await page.waitForSelector('#waiting', { state: 'hidden' });
-  await page.fill('#note-text', 'First and second');
-  await page.press('#note-text', 'Control+Enter');
-  await page.waitForSelector('#waiting li');
+  await changeUnanswered(page, `${url}/unseen`);
   isBack = true;
   const asked = page.waitForRequest((request) => notes(new URL(request.url())));
   await page.click('#waiting [data-action=send]');
@@ -687,7 +681,8 @@ t.test('unlocking a feed leaves what waits for it', async (t) => {
   await page.context().clearCookies();
   await unlock();
   network.loses = undefined;
-  await page.click('#waiting [data-action=send]');
+  // The page may send it by itself before a click would.
+  await page.evaluate("dispatchEvent(new Event('online'))");
   await page.waitForSelector('article:has-text("Kept")');
 });
 
