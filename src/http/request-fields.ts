@@ -2,18 +2,23 @@ import { Refusal } from '../refusals.ts';
 import type { HttpRequest } from './uws.ts';
 
 /**
- * Fields whose lines are one list (RFC 9110 §5.3), and fields whose readers ignore a list themselves (RFC 9110 §13.1.3,
- * §13.1.5, §14.2). All others have one value, but for those that are read by `joined`.
+ * Fields whose lines are one list (RFC 9110 §5.3), and fields whose readers ignore or refuse a list themselves (RFC 9110
+ * §13.1.3, §13.1.5, §14.2; RFC 9112 §6.3). All others have one value.
  */
 const JOINED: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
+  'content-length',
   'cookie',
   'if-match',
   'if-modified-since',
   'if-none-match',
   'if-range',
   'range',
+  'transfer-encoding',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
   'x-note-tags',
 ]);
 
