@@ -1,6 +1,5 @@
 /** Posts that wait in Chromium until the service can be reached. */
-import type { Route } from 'playwright-core';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import t from 'tap';
 import { boxIsReady, isRouted, isUsable, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { ALL_WAITING } from '../support/browser-storage.ts';
