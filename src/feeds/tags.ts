@@ -38,7 +38,7 @@ export function validTags(list: readonly string[]): string[] {
  * @throws Refusal `invalid_request`
  */
 export function validTag(text: string): string {
-  // A text that is cut is still longer than any tag.
+  // A text that had to be cut here is still too long, so it is refused below.
   const start = text.slice(0, MAX_UNFOLDED);
   const tag = folded(start);
   if (isTag(tag)) return tag;

@@ -151,7 +151,7 @@ export class Posting {
     if (condition) refuseUnlessBelieved(condition, feed);
     if (feed !== undefined) {
       if (password !== undefined && feed.passwordHash === undefined) throw notProtected();
-      // The write requires this read id, because another feed may have the name by then, or this feed another read id.
+      // The write requires this read id: by then, another feed may have the name, or this feed may have another read id.
       const expected = condition?.identities && feed.readId;
       return { kind: 'existing', passwordHash: feed.passwordHash, readId: expected };
     }

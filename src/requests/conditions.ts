@@ -23,7 +23,8 @@ export function ifMatch(source: Source): readonly string[] | undefined {
 }
 
 /**
- * The ETags of an `If-Match`, and the JSON body of the named schema, in the order of checks: a length that is too large comes first.
+ * Reads the ETags of an `If-Match`, and the JSON body of the named schema. A `Content-Length` that is too large is refused before the
+ * header is looked at (contract §5).
  * @throws Refusal as `ifMatch` and `jsonBody`
  */
 export async function conditionalJson<N extends keyof JsonBodies>(

@@ -7,7 +7,7 @@ import { zipOf } from '../support/zips.ts';
 
 t.test('nothing is inflated beyond the size that the zip says', async (t) => {
   const path = join(await tempDir(t), 'zip');
-  // One on the event loop, one on a thread.
+  // The short file is inflated on the event loop, the long one on a thread.
   const bombs = { 'short.md': [9, 900_000], 'long.md': [200_000, 30_000_000] } as const;
   const files = Object.entries(bombs).map(([name, [size, real]]) => ({
     ...{ name, size, bytes: Buffer.alloc(real) },

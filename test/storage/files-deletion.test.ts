@@ -32,7 +32,7 @@ t.test('a deletion that leaves files is no success, but the feed is gone', needs
   const kept = join(dir, client.name, 'kept');
   await mkdir(kept);
   await writeFile(join(kept, 'text'), 'bytes that stay');
-  // Before it and behind it, in whatever order the folder is listed.
+  // The list has one of these files before the folder that cannot be removed and one after it, whichever way it is sorted.
   for (const file of ['a.txt', 'z.txt']) await writeFile(join(dir, client.name, file), 'text');
   const temp = () => readdirSync(dir).find(isTempName) ?? client.name;
   const makeWritable = makeReadOnly(t, kept, () => join(dir, temp(), 'kept'));

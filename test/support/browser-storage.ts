@@ -20,7 +20,7 @@ const allIn = (database: string, store: string) => `new Promise((done) => {
 /** All drafts. */
 export const ALL_DRAFTS = allIn('drafts', 'drafts');
 
-/** The pictures of all drafts. */
+/** All pictures of drafts, with their bytes. */
 export const ALL_FILES = allIn('drafts', 'files');
 
 /** All posts that wait. */

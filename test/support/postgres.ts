@@ -271,7 +271,7 @@ export class PostgresServer {
   }
 }
 
-/** A connection of a test's own, until the test ends. */
+/** Connects to a database. The connection is closed when the test ends. */
 export async function connected(t: Scope, url: string): Promise<Client> {
   const client = new Client(url);
   await client.connect();

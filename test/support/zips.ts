@@ -17,7 +17,7 @@ export interface ZippedFile {
   readonly packed?: Uint8Array;
   /** Where it says that the file begins. */
   readonly offset?: number;
-  /** The day as in DOS; in 2025 unless given. */
+  /** The date in the format of DOS; 1 January 2025 unless given. */
   readonly day?: number;
 }
 

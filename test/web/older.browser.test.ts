@@ -11,7 +11,7 @@ const { url } = await start(t);
 const feed = new FeedClient(url, 'older');
 await feed.post('Words', { 'x-note-tags': 'otters' });
 
-/** Serves styles in which a property or function has a name that no browser knows. */
+/** Serves the styles with a property or function renamed, as if the browser did not know it. */
 async function takeFromStyles(page: Page, feature: string): Promise<void> {
   await page.route('**/*.css', async (route) => {
     const response = await route.fetch();

@@ -680,7 +680,7 @@ t.test('unlocking a feed leaves what waits for it', async (t) => {
   await page.context().clearCookies();
   await unlock();
   network.loses = undefined;
-  // The page may send it by itself before a click would.
+  // Not by a click: the page may have sent the post by itself before that.
   await page.evaluate("dispatchEvent(new Event('online'))");
   await page.waitForSelector('article:has-text("Kept")');
 });

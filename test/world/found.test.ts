@@ -447,7 +447,7 @@ t.test(
     let isMoved = false;
     computer.failing = {
       test(call) {
-        // Away for the sync, and for the look whether it is away when it cannot be moved back.
+        // The data folder is away during the sync, and when the storage looks whether it is away, because the move back fails.
         disk.isAway = isMoved;
         if (isMoved && call.startsWith('lstat')) isMoved = false;
         isMoved ||= /^rename .*feed .*tmp-nfs-/.test(call);

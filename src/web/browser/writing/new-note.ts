@@ -135,7 +135,7 @@ export function newNote(form: HTMLFormElement): Box {
     await refresh();
   }
 
-  /** Whether the page is that of a feed without notes, which has other parts than that of a feed with notes. */
+  /** Whether the page shows a feed without notes. Such a page lacks parts, so it is loaded again after the first note. */
   function isOfEmptyFeed(): boolean {
     return document.querySelector('[data-empty-feed]') !== null;
   }
